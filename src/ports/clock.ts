@@ -1,0 +1,36 @@
+// Port: time and chance, passed in so that the same code runs on real and on simulated time.
+
+export interface Timer {
+  cancel(): void;
+}
+
+export interface Clock {
+  /** Wall clock in milliseconds since 1970: for timestamps that people read, never for durations. */
+  now(): number;
+  /** Monotonic milliseconds from an arbitrary start: for durations, never for timestamps. */
+  monotonic(): number;
+  /** Calls back once, after at least that long. */
+  schedule(delayMs: number, callback: () => void): Timer;
+}
+
+/** Uniform in [0, 1). */
+export type Random = () => number;
+
+/** Resolves after `delayMs`, or rejects with the signal's reason when it aborts first. */
+export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) {
+      reject(signal.reason);
+      return;
+    }
+    const onAbort = (): void => {
+      timer.cancel();
+      reject(signal?.reason);
+    };
+    const timer = clock.schedule(delayMs, () => {
+      signal?.removeEventListener("abort", onAbort);
+      resolve();
+    });
+    signal?.addEventListener("abort", onAbort, { once: true });
+  });
+}
