@@ -1,0 +1,23 @@
+// CLI: what a command gets from the outside world, so that it can be run and read in a test.
+
+import type { Clock, Random } from "../ports/clock.ts";
+
+export interface CliContext {
+  readonly out: (line: string) => void;
+  readonly error: (line: string) => void;
+  readonly color: boolean;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly home: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Aborts on Ctrl-C and SIGTERM. */
+  readonly signal: AbortSignal;
+}
+
+/** Resolves when the user asks to stop. */
+export function untilStopped(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
