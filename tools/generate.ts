@@ -1,0 +1,34 @@
+// `npm run generate`: from the schemas in src/api to crds/*.yaml. A test fails while a file is stale.
+
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { CRDS } from "../src/api/crds.ts";
+import { crdFileName, renderCrdYaml } from "../src/api/yaml.ts";
+
+export const CRD_FOLDER = fileURLToPath(new URL("../crds/", import.meta.url));
+
+const HEADER = "# Generated from src/api by `npm run generate`; do not edit.\n";
+
+/** File name → content. */
+export function renderCrdFiles(): ReadonlyMap<string, string> {
+  return new Map(CRDS.map((crd) => [crdFileName(crd), HEADER + renderCrdYaml(crd)]));
+}
+
+function main(): void {
+  const files = renderCrdFiles();
+  mkdirSync(CRD_FOLDER, { recursive: true });
+  for (const name of readdirSync(CRD_FOLDER)) {
+    if (name.endsWith(".yaml") && !files.has(name)) {
+      rmSync(join(CRD_FOLDER, name));
+    }
+  }
+  for (const [name, content] of files) {
+    writeFileSync(join(CRD_FOLDER, name), content);
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  main();
+}
