@@ -1,0 +1,356 @@
+// The work queue of a control loop: keys go in, one handler call per key comes out. It knows nothing of what a key means
+// and never looks at events; time and chance are passed in.
+//
+//           add                     a worker is free
+//   idle ───────────▶ waiting ───────────────────────▶ running ─── done ───▶ idle
+//     │                  ▲                                │
+//     │ addAfter         │ due, or add                    │ after this long · error · added meanwhile
+//     └────────────▶ delayed ◀────────────────────────────┘
+//
+// The contract:
+// 1. A key that waits is there once, however often it is added. Waiting keys are served first come, first served.
+// 2. One key is worked on by one worker at a time; up to `workers` keys are worked on in parallel.
+// 3. A key added while it is worked on runs once more afterwards: that run sees whatever the adding was about.
+// 4. `addAfter` keeps the earliest time asked for; `add` is the earliest of all, and also cuts a back-off short,
+//    because what happened may be what the key was failing for.
+// 5. A handler ends in one of three ways: "done", `{ afterMs }` (fine, look again then), or a throw. After a throw the key
+//    comes back with exponential back-off and jitter from base to cap; the first run that does not throw resets it.
+// 6. When a thrown StoreError says how long to stay away, the key stays away that long, even if it is added meanwhile.
+// 7. At most `maxKeys` distinct keys are held, whether waiting, delayed or running. Past that, new keys are refused, loudly
+//    (`onOverflow`), and the queue owes a pass over `keys()`: as places become free it pulls all of them in, one by
+//    one. A pass starts after the refusal, so every refused key that still matters is in it: nothing is lost.
+// 8. `stop` starts nothing more, aborts the signal of the running handlers and waits for them, within a bound.
+
+import type { Clock, Random, Timer } from "../ports/clock.ts";
+import { type BackoffPolicy, backoffMs, retryAfterMs } from "./backoff.ts";
+import { createTokenBucket, type RateLimit } from "./bucket.ts";
+import { createFifo } from "./fifo.ts";
+
+export type Outcome = "done" | { readonly afterMs: number };
+
+export interface Failure {
+  readonly key: string;
+  readonly error: unknown;
+  /** In a row, this one included. */
+  readonly failures: number;
+  readonly retryInMs: number;
+}
+
+/** Gauges and totals are reported as 0 when the queue is made. Hooks must not throw. */
+export interface QueueMetrics {
+  /** Keys that wait for a worker now. */
+  depth(keys: number): void;
+  /** Keys being worked on now; `snapshot` says for how long. */
+  unfinished(keys: number): void;
+  /** Runs after a throw, since the start. */
+  retries(total: number): void;
+  /** Keys refused for lack of room, since the start. */
+  overflows(total: number): void;
+  /** One key's time from ready to run until a worker took it. */
+  waitedMs(ms: number): void;
+  /** One run's duration, however it ended. */
+  workedMs(ms: number): void;
+}
+
+export interface QueueOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly handler: (key: string, signal: AbortSignal) => Promise<Outcome>;
+  /** Every key that may need work, deleted objects with something left to clean up included; asked only after an overflow. */
+  readonly keys: () => Iterable<string>;
+  /** The handler threw: the place to log it. */
+  readonly onFailure: (failure: Failure) => void;
+  /** No room: called for the first key refused of each pass that this leads to. */
+  readonly onOverflow: (overflow: { readonly key: string; readonly maxKeys: number }) => void;
+  readonly workers?: number;
+  readonly maxKeys?: number;
+  readonly backoff?: BackoffPolicy;
+  /** Over all keys; absent: unlimited. */
+  readonly rateLimit?: RateLimit;
+  readonly drainMs?: number;
+  readonly metrics?: QueueMetrics;
+}
+
+export interface QueueSnapshot {
+  readonly waiting: number;
+  readonly delayed: number;
+  readonly running: number;
+  /** Sum and maximum of how long the running handlers have been at it: grows when one hangs. */
+  readonly unfinishedMs: number;
+  readonly longestRunningMs: number;
+}
+
+export interface WorkQueue {
+  /** Before this, keys are kept but not worked on. */
+  start(): void;
+  add(key: string): void;
+  addAfter(key: string, delayMs: number): void;
+  snapshot(): QueueSnapshot;
+  /** Resolves to the keys whose handlers had not ended within the bound; none is the normal answer. */
+  stop(): Promise<readonly string[]>;
+}
+
+interface Entry {
+  readonly key: string;
+  /** When it became ready, or when its handler started. */
+  sinceMs: number;
+  failures: number;
+  /** The server said: not before this time. */
+  notBeforeMs: number;
+  state:
+    | { readonly is: "waiting" }
+    | { readonly is: "delayed"; readonly dueAtMs: number; readonly timer: Timer }
+    | { readonly is: "running" };
+  /** While running: the earliest time that somebody asked for meanwhile. */
+  askedForMs: number | undefined;
+}
+
+const DEFAULT_BACKOFF: BackoffPolicy = { baseMs: 5, capMs: 1_000_000 };
+
+export function createQueue(options: QueueOptions): WorkQueue {
+  const { clock, random, handler, metrics } = options;
+  const workers = options.workers ?? 4;
+  const maxKeys = options.maxKeys ?? 100_000;
+  const backoff = options.backoff ?? DEFAULT_BACKOFF;
+  const bucket = options.rateLimit && createTokenBucket(options.rateLimit, clock);
+  const entries = new Map<string, Entry>();
+  const waiting = createFifo<Entry>();
+  const running = new Set<Entry>();
+  const abort = new AbortController();
+  let started = false;
+  let dispatchIsDue = false;
+  let tokenTimer: Timer | undefined;
+  let retries = 0;
+  let overflows = 0;
+  /** Something was refused since the last pass began. */
+  let owesPass = false;
+  let pass: Iterator<string> | undefined;
+  let stopping = false;
+  let stopped: Promise<readonly string[]> | undefined;
+  let onDrained: (() => void) | undefined;
+
+  metrics?.depth(0);
+  metrics?.unfinished(0);
+  metrics?.retries(0);
+  metrics?.overflows(0);
+
+  function ask(key: string, delayMs: number): void {
+    if (stopping) return;
+    const now = clock.monotonic();
+    let entry = entries.get(key);
+    if (entry === undefined) {
+      if (entries.size >= maxKeys) {
+        refuse(key);
+        return;
+      }
+      entry = {
+        key,
+        sinceMs: now,
+        failures: 0,
+        notBeforeMs: now,
+        state: { is: "waiting" },
+        askedForMs: undefined,
+      };
+      entries.set(key, entry);
+      place(entry, now + delayMs);
+      return;
+    }
+    const wantedMs = now + delayMs;
+    switch (entry.state.is) {
+      case "waiting":
+        return;
+      case "running":
+        entry.askedForMs = Math.min(entry.askedForMs ?? wantedMs, wantedMs);
+        return;
+      case "delayed":
+        if (Math.max(wantedMs, entry.notBeforeMs) >= entry.state.dueAtMs) return;
+        entry.state.timer.cancel();
+        place(entry, wantedMs);
+    }
+  }
+
+  /** Makes the entry wait now or be delayed until then. */
+  function place(entry: Entry, wantedMs: number): void {
+    const now = clock.monotonic();
+    const dueAtMs = Math.max(wantedMs, entry.notBeforeMs);
+    if (dueAtMs > now) {
+      const timer = clock.schedule(dueAtMs - now, () => makeReady(entry));
+      entry.state = { is: "delayed", dueAtMs, timer };
+    } else {
+      makeReady(entry);
+    }
+  }
+
+  function makeReady(entry: Entry): void {
+    entry.state = { is: "waiting" };
+    entry.sinceMs = clock.monotonic();
+    waiting.push(entry);
+    metrics?.depth(waiting.size());
+    dispatchSoon();
+  }
+
+  /** Never on the caller's stack: whoever adds keys is inside an event handler. */
+  function dispatchSoon(): void {
+    if (!started || dispatchIsDue) return;
+    dispatchIsDue = true;
+    queueMicrotask(() => {
+      dispatchIsDue = false;
+      dispatch();
+    });
+  }
+
+  /** Asked before every start: a handler runs up to its first await right away, and may stop the queue. */
+  function mayStart(): boolean {
+    return !stopping && tokenTimer === undefined && running.size < workers && waiting.size() > 0;
+  }
+
+  function dispatch(): void {
+    while (mayStart()) {
+      const tokenInMs = bucket?.take() ?? 0;
+      if (tokenInMs > 0) {
+        tokenTimer = clock.schedule(tokenInMs, () => {
+          tokenTimer = undefined;
+          dispatch();
+        });
+        return;
+      }
+      const entry = waiting.shift();
+      if (entry !== undefined) void work(entry);
+    }
+  }
+
+  async function work(entry: Entry): Promise<void> {
+    const startedMs = clock.monotonic();
+    const waitedMs = startedMs - entry.sinceMs;
+    entry.state = { is: "running" };
+    entry.sinceMs = startedMs;
+    running.add(entry);
+    metrics?.depth(waiting.size());
+    metrics?.unfinished(running.size);
+    metrics?.waitedMs(waitedMs);
+    if (entry.failures > 0) metrics?.retries(++retries);
+    const ended = await runHandler(entry.key);
+    running.delete(entry);
+    metrics?.unfinished(running.size);
+    metrics?.workedMs(clock.monotonic() - startedMs);
+    if (stopping) {
+      entries.delete(entry.key);
+      if (running.size === 0) onDrained?.();
+      return;
+    }
+    if ("error" in ended) fail(entry, ended.error);
+    else succeed(entry, ended.outcome);
+    dispatch();
+  }
+
+  async function runHandler(key: string): Promise<{ outcome: Outcome } | { error: unknown }> {
+    try {
+      const outcome = await handler(key, abort.signal);
+      if (outcome !== "done" && !(outcome.afterMs >= 0 && outcome.afterMs < Infinity)) {
+        throw new RangeError(`a handler asked to be called again after ${outcome.afterMs} ms`);
+      }
+      return { outcome };
+    } catch (error) {
+      return { error };
+    }
+  }
+
+  function succeed(entry: Entry, outcome: Outcome): void {
+    const now = clock.monotonic();
+    // At least a millisecond: a handler that asks for 0 again and again must not keep timers and sockets from their turn.
+    const laterMs = outcome === "done" ? Infinity : now + Math.max(1, outcome.afterMs);
+    const nextMs = Math.min(laterMs, entry.askedForMs ?? Infinity);
+    entry.failures = 0;
+    entry.askedForMs = undefined;
+    if (nextMs < Infinity) {
+      place(entry, nextMs);
+      return;
+    }
+    entries.delete(entry.key);
+    pullPass();
+  }
+
+  function fail(entry: Entry, error: unknown): void {
+    const now = clock.monotonic();
+    entry.failures++;
+    const stayAwayMs = retryAfterMs(error, random);
+    const backOffMs = backoffMs(backoff, entry.failures, random);
+    const wantedMs = Math.min(now + backOffMs, entry.askedForMs ?? Infinity);
+    entry.notBeforeMs = now + stayAwayMs;
+    entry.askedForMs = undefined;
+    place(entry, wantedMs);
+    const retryInMs = Math.max(0, Math.max(wantedMs, entry.notBeforeMs) - now);
+    options.onFailure({ key: entry.key, error, failures: entry.failures, retryInMs });
+  }
+
+  function refuse(key: string): void {
+    metrics?.overflows(++overflows);
+    if (owesPass) return;
+    owesPass = true;
+    options.onOverflow({ key, maxKeys });
+  }
+
+  /** Fills free places from the pass that is under way, or from a new one when one is owed. */
+  function pullPass(): void {
+    while (entries.size < maxKeys && (pass !== undefined || owesPass)) {
+      if (pass === undefined) {
+        owesPass = false;
+        pass = options.keys()[Symbol.iterator]();
+      }
+      const next = pass.next();
+      if (next.done === true) pass = undefined;
+      else ask(next.value, 0);
+    }
+  }
+
+  async function drain(): Promise<readonly string[]> {
+    stopping = true;
+    tokenTimer?.cancel();
+    for (const { key, state } of entries.values()) {
+      if (state.is === "delayed") state.timer.cancel();
+      if (state.is !== "running") entries.delete(key);
+    }
+    waiting.clear();
+    metrics?.depth(0);
+    abort.abort(new Error("the work queue was stopped"));
+    if (running.size > 0) {
+      await new Promise<void>((resolve) => {
+        const timer = clock.schedule(options.drainMs ?? 10_000, resolve);
+        onDrained = () => {
+          timer.cancel();
+          resolve();
+        };
+      });
+    }
+    return [...running].map((entry) => entry.key);
+  }
+
+  return {
+    start() {
+      started = true;
+      dispatchSoon();
+    },
+    add: (key) => ask(key, 0),
+    addAfter(key, delayMs) {
+      if (!(delayMs >= 0 && delayMs < Infinity)) {
+        throw new RangeError(`a key cannot be added after ${delayMs} ms`);
+      }
+      ask(key, delayMs);
+    },
+    snapshot() {
+      const now = clock.monotonic();
+      const ages = [...running].map((entry) => now - entry.sinceMs);
+      return {
+        waiting: waiting.size(),
+        delayed: entries.size - waiting.size() - running.size,
+        running: running.size,
+        unfinishedMs: ages.reduce((sum, age) => sum + age, 0),
+        longestRunningMs: Math.max(0, ...ages),
+      };
+    },
+    stop() {
+      stopped ??= drain();
+      return stopped;
+    },
+  };
+}
