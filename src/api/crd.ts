@@ -143,7 +143,8 @@ function renderNode(source: unknown, path: string): SchemaNode {
         node[keyword],
       ]),
     ),
-    ...(Array.isArray(required) && required.length > 0 && { required: required.toSorted() }),
+    ...(Array.isArray(required) &&
+      required.length > 0 && { required: required.map(String).toSorted() }),
     ...renderChildren(node, path),
   };
 }

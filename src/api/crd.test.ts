@@ -1,0 +1,239 @@
+import { type TSchema, Type } from "typebox";
+import { describe, expect, test } from "vitest";
+
+import { CLUSTER_PROPERTY_CRD } from "./about.ts";
+import type { CustomResourceDefinition } from "./builtin.ts";
+import { renderCrd } from "./crd.ts";
+import { CRDS, HUB_CRDS, MEMBER_CRDS } from "./crds.ts";
+import { CLUSTER_MEMBER_CRD } from "./isthmus.ts";
+import { SERVICE_EXPORT_CRD, SERVICE_IMPORT_CRD } from "./mcs.ts";
+import { renderCrdYaml } from "./yaml.ts";
+
+interface Node {
+  readonly type?: string;
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, Node>>;
+  readonly additionalProperties?: Node;
+  readonly items?: Node;
+  readonly [keyword: string]: unknown;
+}
+
+function schemaOf(crd: CustomResourceDefinition, version: string): Node {
+  return crd.spec.versions.find((each) => each.name === version)?.schema?.openAPIV3Schema as Node;
+}
+
+function* nodesOf(node: Node, path: string): Generator<readonly [path: string, node: Node]> {
+  yield [path, node];
+  for (const [name, child] of Object.entries(node.properties ?? {})) {
+    yield* nodesOf(child, `${path}.${name}`);
+  }
+  if (node.items) yield* nodesOf(node.items, `${path}[]`);
+  if (node.additionalProperties) yield* nodesOf(node.additionalProperties, `${path}.*`);
+}
+
+function withoutWords(value: unknown): unknown {
+  return JSON.parse(
+    JSON.stringify(value, (key, inner: unknown) =>
+      key === "description" && typeof inner === "string" ? undefined : inner,
+    ),
+  );
+}
+
+function render(schema: TSchema): Node {
+  const crd = renderCrd({
+    group: "example.com",
+    scope: "Namespaced",
+    kind: "Thing",
+    plural: "things",
+    labels: {},
+    versions: [{ name: "v1", storage: true, hasStatus: false, columns: [], schema }],
+  });
+  return schemaOf(crd, "v1");
+}
+
+describe("rendering", () => {
+  test("maps, enums, lists and optional fields become structural schema", () => {
+    const schema = Type.Object(
+      {
+        spec: Type.Object(
+          {
+            b: Type.Enum(["x", "y"], { description: "b" }),
+            a: Type.Integer({ description: "a", format: "int32" }),
+            map: Type.Optional(Type.Record(Type.String(), Type.String(), { description: "map" })),
+            list: Type.Optional(
+              Type.Array(Type.String(), {
+                description: "list",
+                maxItems: 3,
+                "x-kubernetes-list-type": "set",
+              }),
+            ),
+          },
+          { description: "spec" },
+        ),
+      },
+      { description: "thing" },
+    );
+    expect(render(schema).properties?.["spec"]).toEqual({
+      description: "spec",
+      type: "object",
+      required: ["a", "b"],
+      properties: {
+        b: { description: "b", type: "string", enum: ["x", "y"] },
+        a: { description: "a", type: "integer", format: "int32" },
+        map: { description: "map", type: "object", additionalProperties: { type: "string" } },
+        list: {
+          description: "list",
+          type: "array",
+          maxItems: 3,
+          "x-kubernetes-list-type": "set",
+          items: { type: "string" },
+        },
+      },
+    });
+  });
+
+  test.each([
+    ["a union", Type.Union([Type.String(), Type.Integer()], { description: "u" }), /anyOf/],
+    ["a reference", Type.Ref("other", { description: "r" }), /\$ref/],
+    ["anything at all", Type.Unknown({ description: "?" }), /needs a type/],
+    ["a field without words", Type.String(), /Thing\.spec: a field without a description/],
+  ])("%s is refused, with the place where it stands", (_, field, problem) => {
+    expect(() => render(Type.Object({ spec: field }, { description: "t" }))).toThrow(problem);
+  });
+});
+
+describe.each(CRDS.map((crd) => [crd.metadata.name, crd] as const))("%s", (_, crd) => {
+  const nodes = crd.spec.versions.flatMap((version) => [
+    ...nodesOf(schemaOf(crd, version.name), version.name),
+  ]);
+
+  test("has a type on every node and words on every field that kubectl explain shows", () => {
+    const silent = nodes.filter(
+      ([path, node]) => !/\.metadata(\.name)?$|\[\]$|\*$/.test(path) && !node.description,
+    );
+    expect(nodes.filter(([, node]) => node.type === undefined)).toEqual([]);
+    expect(silent).toEqual([]);
+    expect(nodes.length).toBeGreaterThan(5);
+  });
+
+  test("stores exactly one version and serves all", () => {
+    expect(crd.spec.versions.filter((version) => version.storage)).toHaveLength(1);
+    expect(crd.spec.versions.every((version) => version.served)).toBe(true);
+  });
+
+  test("is written without anchors, the same way every time", () => {
+    expect(renderCrdYaml(crd)).toBe(renderCrdYaml(structuredClone(crd)));
+    expect(renderCrdYaml(crd)).not.toMatch(/[&*]a\d/);
+  });
+});
+
+describe.each([
+  ["ServiceExport", SERVICE_EXPORT_CRD],
+  ["ServiceImport", SERVICE_IMPORT_CRD],
+])("%s", (_, crd) => {
+  test("has byte-equal schemas in both versions, stores v1beta1 and serves status in both", () => {
+    expect(JSON.stringify(schemaOf(crd, "v1alpha1"))).toBe(
+      JSON.stringify(schemaOf(crd, "v1beta1")),
+    );
+    expect(crd.spec.versions).toMatchObject([
+      { name: "v1alpha1", served: true, storage: false, subresources: { status: {} } },
+      { name: "v1beta1", served: true, storage: true, subresources: { status: {} } },
+    ]);
+  });
+
+  test("says which release of the MCS API it is", () => {
+    expect(crd.metadata.labels).toEqual({
+      "multicluster.x-k8s.io/release-version": "v0.5.2",
+      "multicluster.x-k8s.io/crd-schema-revision": "0",
+    });
+  });
+});
+
+test("an import says whether its EndpointSlices are there", () => {
+  expect(
+    schemaOf(SERVICE_IMPORT_CRD, "v1beta1").properties?.["status"]?.properties?.[
+      "endpointSliceObjects"
+    ],
+  ).toMatchObject({ type: "string", enum: ["Present", "Absent"] });
+});
+
+// The published CRD is in no Go module that the proxy hands out with a checksum, so its facts are written down here.
+test("ClusterProperty is, wording aside, what its project publishes", () => {
+  const common = { apiVersion: { type: "string" }, kind: { type: "string" } };
+  const spec = {
+    type: "object",
+    required: ["value"],
+    properties: { value: { type: "string", minLength: 1 } },
+  };
+  const columns = [
+    { name: "value", type: "string", jsonPath: ".spec.value" },
+    { name: "age", type: "date", jsonPath: ".metadata.creationTimestamp" },
+  ];
+  expect(withoutWords(CLUSTER_PROPERTY_CRD.spec)).toEqual({
+    group: "about.k8s.io",
+    scope: "Cluster",
+    names: { kind: "ClusterProperty", plural: "clusterproperties", singular: "clusterproperty" },
+    versions: [
+      {
+        name: "v1alpha1",
+        served: true,
+        storage: false,
+        subresources: {},
+        additionalPrinterColumns: columns,
+        schema: {
+          openAPIV3Schema: {
+            type: "object",
+            required: ["spec"],
+            properties: { ...common, metadata: { type: "object" }, spec },
+          },
+        },
+      },
+      {
+        name: "v1beta1",
+        served: true,
+        storage: true,
+        subresources: { status: {} },
+        additionalPrinterColumns: columns,
+        schema: {
+          openAPIV3Schema: {
+            type: "object",
+            properties: {
+              ...common,
+              metadata: { type: "object" },
+              spec,
+              status: { type: "object" },
+            },
+          },
+        },
+      },
+    ],
+  });
+});
+
+test("every list and string of a ClusterMember has a bound", () => {
+  const unbounded = [...nodesOf(schemaOf(CLUSTER_MEMBER_CRD, "v1alpha1"), "")].filter(
+    ([path, node]) =>
+      (node.type === "array" && node["maxItems"] === undefined) ||
+      (node.type === "string" &&
+        node["maxLength"] === undefined &&
+        node["enum"] === undefined &&
+        node["format"] === undefined &&
+        !/^\.(apiVersion|kind)$/.test(path)),
+  );
+  expect(unbounded).toEqual([]);
+});
+
+test("a ClusterMember's name must be a cluster id", () => {
+  expect(
+    schemaOf(CLUSTER_MEMBER_CRD, "v1alpha1").properties?.["metadata"]?.properties?.["name"],
+  ).toEqual({ type: "string", maxLength: 63, pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$" });
+});
+
+test("members and the hub get their own CRDs, none twice", () => {
+  expect(MEMBER_CRDS.map((crd) => crd.metadata.name)).toEqual([
+    "serviceexports.multicluster.x-k8s.io",
+    "serviceimports.multicluster.x-k8s.io",
+    "clusterproperties.about.k8s.io",
+  ]);
+  expect(HUB_CRDS.map((crd) => crd.metadata.name)).toEqual(["clustermembers.isthmus.dev"]);
+});

@@ -1,0 +1,35 @@
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { parse } from "yaml";
+
+import { CLUSTER_PROPERTY_CRD } from "../src/api/about.ts";
+import { CRDS } from "../src/api/crds.ts";
+import { CLUSTER_MEMBER_CRD, ISTHMUS_RELEASE } from "../src/api/isthmus.ts";
+import { CRD_FOLDER, renderCrdFiles } from "./generate.ts";
+
+const files = renderCrdFiles();
+
+test("crds/ holds one file per CRD and nothing else", () => {
+  expect(readdirSync(CRD_FOLDER).toSorted()).toEqual([...files.keys()].toSorted());
+  expect(files.size).toBe(CRDS.length);
+});
+
+test.each([...files])("crds/%s is what `npm run generate` writes now", (name, content) => {
+  expect(readFileSync(join(CRD_FOLDER, name), "utf8")).toBe(content);
+});
+
+test("what is written reads back as what was rendered", () => {
+  expect([...files.values()].map((content) => parse(content) as unknown)).toEqual(CRDS);
+});
+
+// Two builds that carry the same release must carry the same schema, or the older one would undo the newer one's.
+// When this fails: raise the revision in isthmus.ts (or the release), then put the new fingerprint here.
+test("the CRDs that we number have not changed since their release was raised", () => {
+  const text = JSON.stringify([CLUSTER_PROPERTY_CRD.spec, CLUSTER_MEMBER_CRD.spec]);
+  expect([ISTHMUS_RELEASE, createHash("sha256").update(text).digest("hex").slice(0, 16)]).toEqual([
+    { "isthmus.dev/release-version": "v0.1.0", "isthmus.dev/crd-schema-revision": "0" },
+    "216c8ae79e61d3f4",
+  ]);
+});
