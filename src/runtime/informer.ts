@@ -1,0 +1,307 @@
+// From an API server's list and watch to a local copy that is always a state the server was in, and one synchronous call
+// per change. It never gives up, never hammers, never does anything in the event handler but store and tell.
+//
+//              complete                      ended · cut · 5xx · 429 · silent: resume at the last version
+//   listing ───────────────▶ watching ◀──────────────────────┐
+//      ▲  ▲                     │  └─────────── pause ───────┘
+//      │  └─ pause ◀─ failed    │ too old (410)
+//      └──────── pause ◀────────┘
+//
+// What holds:
+// - A change is told once. An object whose uid and resourceVersion equal those in the cache is not a change; a relist is
+//   compared with the cache, and what has vanished is told as deleted.
+// - An object deleted and made anew under its name is told as a deletion followed by an addition, also when both
+//   happened while nobody was watching: `before` and `after` of one call always are the same object.
+// - The cache stays as it is while the server is away. `isSynced` is false until the first complete list, and again from
+//   the moment the server says our version is too old until the relist is complete.
+// - `onChange` is called with the cache already changed. What it throws is reported, and the object is still stored.
+//   An object that `project` or an index function chokes on is reported, and the record before it is kept.
+// - The pause after a failure grows with each, is jittered, and starts small again only after a stream that lived a minute.
+
+import type { KubeObject, ObjectMeta, Resource } from "../api/object.ts";
+import { type Clock, type Random, sleep } from "../ports/clock.ts";
+import { isStoreError, type ListPage, type Store, type WatchEvent } from "../ports/store.ts";
+import { backoffMs, retryAfterMs } from "./backoff.ts";
+import { runBounded } from "./bounded.ts";
+import { createCache, type Indexes } from "./cache.ts";
+
+export type InformerError =
+  | { readonly during: "list" | "watch"; readonly error: unknown; readonly retryInMs: number }
+  | { readonly during: "project" | "onChange"; readonly error: unknown; readonly key: string };
+
+/** Totals since the start, and gauges; all are reported as 0 when the informer is made. Hooks must not throw. */
+export interface InformerMetrics {
+  objects(count: number): void;
+  /** Lists begun: more than one means that the server forgot our version, or failed. */
+  lists(total: number): void;
+  watches(total: number): void;
+  events(total: number): void;
+  failures(total: number): void;
+}
+
+export interface InformerOptions<T extends KubeObject, R> {
+  readonly store: Pick<Store, "list" | "watch">;
+  readonly resource: Resource<T>;
+  /** Absent: all namespaces. */
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  /** What to keep of an object; absent: all but `managedFields`. */
+  readonly project?: (object: T) => R;
+  readonly indexes?: Indexes<R>;
+  /** `before` is absent for an addition, `after` for a deletion. Must be synchronous and quick: add a key to a queue. */
+  readonly onChange: (key: string, before: R | undefined, after: R | undefined) => void;
+  /** The place to log: nothing else tells of failures. */
+  readonly onError: (error: InformerError) => void;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly metrics?: InformerMetrics;
+}
+
+export interface Informer<R> {
+  isSynced(): boolean;
+  /** Rejects when the informer is stopped before. */
+  whenSynced(): Promise<void>;
+  get(key: string): R | undefined;
+  keys(): IterableIterator<string>;
+  list(): R[];
+  byIndex(name: string, value: string): R[];
+  /** Monotonic time of the last proof that the server is alive and the stream current; undefined before the first. */
+  lastContact(): number | undefined;
+  /** No call to `onChange` after this. Resolves when nothing of it is left running. */
+  stop(): Promise<void>;
+}
+
+const PAGE_LIMIT = 500;
+const BACKOFF = { baseMs: 500, capMs: 30_000 };
+const HEALTHY_MS = 60_000;
+const SHORTEST_WATCH_SECONDS = 300;
+/** How long past its own end a watch may last, and how long one page may take, before we stop believing in it. */
+const WATCH_MARGIN_MS = 30_000;
+const PAGE_BOUND_MS = 120_000;
+/** Pages that expire this often in a row: the list is longer than the server's memory, so it is read in one piece. */
+const EXPIRIES_BEFORE_WHOLE_LIST = 2;
+
+/** "namespace/name", or "name" for what is in no namespace. */
+export function keyOf(metadata: ObjectMeta): string {
+  const name = metadata.name ?? "";
+  return metadata.namespace === undefined ? name : `${metadata.namespace}/${name}`;
+}
+
+export function createInformer<T extends KubeObject, R>(
+  options: InformerOptions<T, R> & { readonly project: (object: T) => R },
+): Informer<R>;
+export function createInformer<T extends KubeObject>(options: InformerOptions<T, T>): Informer<T>;
+export function createInformer<T extends KubeObject>(
+  options: InformerOptions<T, unknown>,
+): Informer<unknown> {
+  const { store, resource, clock, random, metrics, onError } = options;
+  const project = options.project ?? dropManagedFields;
+  const scope = {
+    ...(options.namespace !== undefined && { namespace: options.namespace }),
+    ...(options.labelSelector !== undefined && { labelSelector: options.labelSelector }),
+    ...(options.fieldSelector !== undefined && { fieldSelector: options.fieldSelector }),
+  };
+  const cache = createCache(options.indexes);
+  const stopping = new AbortController();
+  const totals = { lists: 0, watches: 0, events: 0, failures: 0 };
+  let synced = false;
+  let waiters: { resolve: () => void; reject: (reason: unknown) => void }[] = [];
+  let lastContactMs: number | undefined;
+  /** Where a watch goes on; undefined: only a list can tell. */
+  let resumeAt: string | undefined;
+  let failuresInARow = 0;
+  let expiriesInARow = 0;
+
+  metrics?.objects(0);
+  metrics?.lists(0);
+  metrics?.watches(0);
+  metrics?.events(0);
+  metrics?.failures(0);
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      const pauseMs = resumeAt === undefined ? await listAll() : await watchOnce(resumeAt);
+      if (pauseMs > 0) await sleep(clock, pauseMs, stopping.signal).catch(() => undefined);
+    }
+  }
+
+  /** Answers how long to pause. Pages are stored as they come, so that never more than one is held. */
+  async function listAll(): Promise<number> {
+    metrics?.lists(++totals.lists);
+    const seen = new Set<string>();
+    let first: ListPage<T> | undefined;
+    let next: string | undefined;
+    try {
+      do {
+        const page = await readPage(next);
+        if (stopping.signal.aborted) return 0;
+        first ??= page;
+        for (const object of page.items) {
+          const key = keyOf(object.metadata);
+          seen.add(key);
+          keep(key, object);
+        }
+        next = page.continue === "" ? undefined : page.continue;
+      } while (next !== undefined);
+    } catch (error) {
+      expiriesInARow = isStoreError(error, "Gone") ? expiriesInARow + 1 : 0;
+      return failed("list", error);
+    }
+    expiriesInARow = 0;
+    for (const key of cache.keys()) if (!seen.has(key)) drop(key);
+    resumeAt = first.resourceVersion;
+    lastContactMs = clock.monotonic();
+    setSynced();
+    return 0;
+  }
+
+  function readPage(next: string | undefined): Promise<ListPage<T>> {
+    const whole = expiriesInARow >= EXPIRIES_BEFORE_WHOLE_LIST;
+    return runBounded({ clock, boundMs: PAGE_BOUND_MS, stop: stopping.signal }, (signal) =>
+      store.list(resource, {
+        ...scope,
+        ...(!whole && { limit: PAGE_LIMIT }),
+        ...(next !== undefined && { continue: next }),
+        signal,
+      }),
+    );
+  }
+
+  /** Answers how long to pause. */
+  async function watchOnce(resourceVersion: string): Promise<number> {
+    metrics?.watches(++totals.watches);
+    // Spread over the second half, so that the watches of a fleet do not end together.
+    const timeoutSeconds = SHORTEST_WATCH_SECONDS + Math.floor(SHORTEST_WATCH_SECONDS * random());
+    const boundMs = timeoutSeconds * 1_000 + WATCH_MARGIN_MS;
+    let openedMs: number | undefined;
+    let ended: { readonly error: unknown } | undefined;
+    const onOpen = (): void => {
+      lastContactMs = clock.monotonic();
+      openedMs ??= lastContactMs;
+    };
+    try {
+      await runBounded({ clock, boundMs, stop: stopping.signal }, (signal) => {
+        const watch = { ...scope, resourceVersion, timeoutSeconds, signal, onOpen };
+        return store.watch(resource, watch, (event) => {
+          // A stream that we have left may still have something to say; it is no longer listened to.
+          if (signal.aborted) return;
+          onOpen();
+          receive(event);
+        });
+      });
+    } catch (error) {
+      ended = { error };
+    }
+    if (stopping.signal.aborted) return 0;
+    const livedMs = openedMs === undefined ? 0 : clock.monotonic() - openedMs;
+    if (ended === undefined) lastContactMs = clock.monotonic();
+    if (livedMs >= HEALTHY_MS) failuresInARow = 0;
+    if (livedMs >= HEALTHY_MS && ended === undefined) return BACKOFF.baseMs * random();
+    const error = ended?.error ?? new Error(`the server ended the watch after ${livedMs} ms`);
+    if (isStoreError(error, "Gone", "BadRequest", "Invalid")) {
+      resumeAt = undefined;
+      synced = false;
+    }
+    return failed("watch", error, livedMs);
+  }
+
+  /**
+   * Counts, reports, and answers how long to pause. The life of a stream counts towards the pause: a proxy that cuts
+   * streams every half minute must not leave us blind for the other half.
+   */
+  function failed(during: "list" | "watch", error: unknown, livedMs = 0): number {
+    if (stopping.signal.aborted) return 0;
+    failuresInARow++;
+    const growing = backoffMs(BACKOFF, failuresInARow, random) - livedMs;
+    const leastMs = BACKOFF.baseMs * random();
+    const retryInMs = Math.max(retryAfterMs(error, random), growing, leastMs);
+    metrics?.failures(++totals.failures);
+    onError({ during, error, retryInMs });
+    return retryInMs;
+  }
+
+  function receive(event: WatchEvent<T>): void {
+    metrics?.events(++totals.events);
+    if (event.type === "BOOKMARK") {
+      resumeAt = event.resourceVersion;
+      return;
+    }
+    const key = keyOf(event.object.metadata);
+    if (event.type === "DELETED") drop(key);
+    else keep(key, event.object);
+    resumeAt = event.object.metadata.resourceVersion ?? resumeAt;
+  }
+
+  function keep(key: string, object: T): void {
+    const { uid = "", resourceVersion = "" } = object.metadata;
+    const before = cache.get(key);
+    const isSameObject = before?.uid === uid;
+    if (isSameObject && before.resourceVersion === resourceVersion) return;
+    let record: unknown;
+    try {
+      record = project(object);
+      if (before !== undefined && !isSameObject) drop(key);
+      cache.set(key, { record, uid, resourceVersion });
+    } catch (error) {
+      onError({ during: "project", key, error });
+      return;
+    }
+    metrics?.objects(cache.size());
+    tell(key, isSameObject ? before.record : undefined, record);
+  }
+
+  function drop(key: string): void {
+    const before = cache.get(key);
+    if (before === undefined) return;
+    cache.delete(key);
+    metrics?.objects(cache.size());
+    tell(key, before.record, undefined);
+  }
+
+  function tell(key: string, before: unknown, after: unknown): void {
+    if (stopping.signal.aborted) return;
+    try {
+      options.onChange(key, before, after);
+    } catch (error) {
+      onError({ during: "onChange", key, error });
+    }
+  }
+
+  function setSynced(): void {
+    synced = true;
+    const resolved = waiters;
+    waiters = [];
+    for (const { resolve } of resolved) resolve();
+  }
+
+  const ended = run();
+  return {
+    isSynced: () => synced,
+    whenSynced() {
+      if (synced) return Promise.resolve();
+      if (stopping.signal.aborted) return Promise.reject(stopping.signal.reason);
+      return new Promise((resolve, reject) => {
+        waiters.push({ resolve, reject });
+      });
+    },
+    get: (key) => cache.get(key)?.record,
+    keys: () => cache.keys(),
+    list: () => cache.list(),
+    byIndex: (name, value) => cache.byIndex(name, value),
+    lastContact: () => lastContactMs,
+    stop() {
+      stopping.abort(new Error(`the informer of ${resource.plural} was stopped`));
+      for (const { reject } of waiters) reject(stopping.signal.reason);
+      waiters = [];
+      return ended;
+    },
+  };
+}
+
+/** Nobody here reads them, and they can be most of an object. */
+function dropManagedFields<T extends KubeObject>(object: T): T {
+  if (object.metadata.managedFields === undefined) return object;
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}
