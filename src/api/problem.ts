@@ -1,0 +1,55 @@
+// Registry of the failures a user can act on: a searchable code, a sentence, what to do. docs/errors.md explains each.
+// A Problem's message and hint are shown as they are: they never hold a token, key or password.
+
+/** Code → the first line of its section in docs/errors.md. */
+export const PROBLEMS = {
+  KubeconfigMissing: "No kubeconfig was found where Isthmus looked for one.",
+  KubeconfigInvalid: "A kubeconfig cannot be read, is not valid YAML, or contradicts itself.",
+  KubeconfigUnsupported: "The kubeconfig asks for something that Isthmus does not do.",
+  ContextUnknown: "The context that was asked for is in none of the kubeconfig files.",
+  NotInCluster: "In-cluster configuration was asked for outside a pod.",
+  CredentialFileUnreadable: "A certificate, key or token file named by the kubeconfig is missing.",
+  ClientCertificateInvalid: "The client certificate and key cannot be used together.",
+  ClientCertificateExpired: "The client certificate in the kubeconfig has expired.",
+  ExecPluginFailed: "The command that should hand out credentials failed.",
+  ServerUnreachable: "Nothing answers at the API server's address.",
+  ServerNameUnknown: "The API server's host name does not resolve.",
+  ServerNotTls: "The API server's address is https, but what answers there is not TLS.",
+  ServerNotKubernetes: "Something answers at that address, but it is not a Kubernetes API.",
+  ServerFailed: "The API server answered with an error of its own.",
+  RequestRefused: "The API server understood the request and refused it.",
+  CertificateExpired: "The API server's certificate has expired.",
+  CertificateNotYetValid: "The API server's certificate is not valid yet.",
+  CertificateUntrusted: "The API server's certificate is not signed by the trusted authority.",
+  CertificateNameMismatch: "The API server's certificate is for another name or address.",
+  CredentialsRefused: "The API server does not accept the credentials.",
+  PermissionDenied: "The credentials are good, but they do not allow this request.",
+  ProxyFailed: "The HTTP proxy on the way to the API server did not let the connection through.",
+  CrdNotServed: "The API server did not take up a CustomResourceDefinition in time.",
+  PortInUse: "Another process already listens on the port.",
+  AssetsMissing: "The binaries of a real control plane are not on this machine.",
+  Unexpected: "An error that Isthmus has no words for: a defect in Isthmus until shown otherwise.",
+} as const satisfies Readonly<Record<string, string>>;
+
+export type ProblemCode = keyof typeof PROBLEMS;
+
+export class Problem extends Error {
+  override readonly name = "Problem";
+  readonly code: ProblemCode;
+  /** What to do about it: one sentence. */
+  readonly hint: string | undefined;
+
+  constructor(
+    code: ProblemCode,
+    message: string,
+    fields: { readonly hint?: string | undefined; readonly cause?: unknown } = {},
+  ) {
+    super(message, { cause: fields.cause });
+    this.code = code;
+    this.hint = fields.hint;
+  }
+}
+
+export function isProblem(error: unknown, ...codes: readonly ProblemCode[]): error is Problem {
+  return error instanceof Problem && (codes.length === 0 || codes.includes(error.code));
+}

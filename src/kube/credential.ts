@@ -1,0 +1,14 @@
+// Credentials: what a request carries to prove who we are, and where the next one comes from. Types only.
+
+export interface Credential {
+  /** Value of the Authorization header. */
+  readonly authorization?: string | undefined;
+  /** PEM, from an exec plugin; it replaces the one in the configuration. */
+  readonly certificate?: { readonly certificate: string; readonly key: string } | undefined;
+}
+
+export interface CredentialSource {
+  current(): Promise<Credential>;
+  /** After a 401: gets a newer one if there can be one. False: the server has refused all that we have. */
+  refresh(refused: Credential): Promise<boolean>;
+}

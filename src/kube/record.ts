@@ -1,0 +1,7 @@
+// Client: is this decoded JSON value an object? Nothing more.
+
+export type JsonRecord = Readonly<Record<string, unknown>>;
+
+export function isRecord(value: unknown): value is JsonRecord {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
