@@ -1,0 +1,218 @@
+// A real control plane on loopback: a name in, a running cluster with its kubeconfig out, gone for good after stop
+// or when this process ends. Never a kubelet, a scheduler or a network: Pods exist, nothing runs.
+
+import { mkdirSync, writeFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { requireBinaries } from "./binaries.ts";
+import { type Credentials, renderKubeconfig, writeCredentials } from "./credentials.ts";
+import { type Daemons, startDaemons } from "./daemons.ts";
+import { apiserverFlags, controllerManagerFlags, etcdFlags } from "./flags.ts";
+import { openReader, type Reader } from "./request.ts";
+
+export interface ClusterOptions {
+  readonly name: string;
+  /** IPv4 and IPv6; distinct from every other cluster of this process when absent. */
+  readonly serviceCidrs?: readonly [string, string];
+  /** Default: true when there is a binary for it. */
+  readonly controllerManager?: boolean;
+}
+
+export interface RealCluster {
+  readonly name: string;
+  readonly url: string;
+  readonly kubeconfigPath: string;
+  readonly caPem: string;
+  readonly adminToken: string;
+  readonly serviceCidrs: readonly [string, string];
+  readonly hasControllerManager: boolean;
+  /** Of Kubernetes, as in "v1.36.3". */
+  readonly version: string;
+  /** Holds etcd.log, kube-apiserver.log, kube-controller-manager.log; removed by stop unless ISTHMUS_TEST_LOGS names a folder. */
+  readonly logsPath: string;
+  /** Same port, same data; clients see their connections end. */
+  restartApiserver(): Promise<void>;
+  /** At once by default: asked politely, it waits for open watches to end. */
+  stopApiserver(signal?: NodeJS.Signals): Promise<void>;
+  startApiserver(): Promise<void>;
+  /** Connections stay open and nothing answers: what a hung server or a silent network looks like. */
+  pauseApiserver(): Promise<void>;
+  resumeApiserver(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const READY_MS = 60_000;
+const POLL_MS = 50;
+const PORT_ATTEMPTS = 5;
+
+let clustersStarted = 0;
+
+export async function startCluster(options: ClusterOptions): Promise<RealCluster> {
+  const { name, serviceCidrs = nextServiceCidrs() } = options;
+  const binaries = await requireBinaries();
+  const controllerManager =
+    options.controllerManager === false ? undefined : binaries.kubeControllerManager;
+  if (options.controllerManager === true && !controllerManager) {
+    throw new Error(
+      "This test needs kube-controller-manager, and the folder that KUBEBUILDER_ASSETS names has none.",
+    );
+  }
+  const daemons = await startDaemons();
+  try {
+    const { folder } = daemons;
+    const logsPath = makeLogsFolder(folder, name);
+    const logOf = (daemon: string): string => join(logsPath, `${daemon}.log`);
+    const launch = (daemon: string, file: string, args: readonly string[]): Promise<void> =>
+      daemons.start({ name: daemon, file, args, log: logOf(daemon) });
+
+    const [credentials] = await Promise.all([
+      writeCredentials(folder, name),
+      launch("etcd", binaries.etcd, etcdFlags(folder)),
+    ]);
+    let server = await describeServer({ folder, name, credentials });
+    const startApiserver = async (): Promise<void> => {
+      await launch(
+        "kube-apiserver",
+        binaries.kubeApiserver,
+        apiserverFlags({ folder, credentials, serviceCidrs, port: server.port }),
+      );
+      await waitFor("kube-apiserver", { daemons, logOf }, () => isServing(server.reader));
+    };
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await startApiserver();
+        break;
+      } catch (error) {
+        // Between finding a free port and the server's bind somebody else may take it.
+        if (attempt === PORT_ATTEMPTS || !(await lostThePort(logOf("kube-apiserver")))) throw error;
+        await server.reader.close();
+        server = await describeServer({ folder, name, credentials });
+      }
+    }
+    if (controllerManager) {
+      const flags = controllerManagerFlags({ credentials, kubeconfigPath: server.kubeconfigPath });
+      await launch("kube-controller-manager", controllerManager, flags);
+      await waitFor("kube-controller-manager", { daemons, logOf }, () =>
+        exists(server.reader, "/api/v1/namespaces/default/serviceaccounts/default"),
+      );
+    }
+    const stopApiserver = (signal: NodeJS.Signals = "SIGKILL"): Promise<void> =>
+      daemons.stop("kube-apiserver", signal);
+    return {
+      name,
+      url: server.url,
+      kubeconfigPath: server.kubeconfigPath,
+      caPem: credentials.caPem,
+      adminToken: credentials.adminToken,
+      serviceCidrs,
+      hasControllerManager: controllerManager !== undefined,
+      version: binaries.version,
+      logsPath,
+      stopApiserver,
+      startApiserver,
+      async restartApiserver() {
+        await stopApiserver();
+        await startApiserver();
+      },
+      pauseApiserver: () => daemons.signal("kube-apiserver", "SIGSTOP"),
+      resumeApiserver: () => daemons.signal("kube-apiserver", "SIGCONT"),
+      async stop() {
+        await server.reader.close();
+        await daemons.end();
+      },
+    };
+  } catch (error) {
+    await daemons.end();
+    throw error;
+  }
+}
+
+interface ServerDescription {
+  readonly port: number;
+  readonly url: string;
+  readonly kubeconfigPath: string;
+  readonly reader: Reader;
+}
+
+async function describeServer(options: {
+  readonly folder: string;
+  readonly name: string;
+  readonly credentials: Credentials;
+}): Promise<ServerDescription> {
+  const { folder, name, credentials } = options;
+  const port = await findFreePort();
+  const url = `https://127.0.0.1:${port}`;
+  const kubeconfigPath = join(folder, "kubeconfig");
+  const { caPem, admin } = credentials;
+  writeFileSync(kubeconfigPath, renderKubeconfig({ name, url, caPem, client: admin }), {
+    mode: 0o600,
+  });
+  return { port, url, kubeconfigPath, reader: await openReader(kubeconfigPath) };
+}
+
+/** Ready, and past the start-up work that readiness does not cover. */
+async function isServing(reader: Reader): Promise<boolean> {
+  if ((await reader.get("/readyz")).status !== 200) return false;
+  return exists(reader, "/api/v1/namespaces/default");
+}
+
+async function exists(reader: Reader, path: string): Promise<boolean> {
+  return (await reader.get(path)).status === 200;
+}
+
+async function waitFor(
+  daemon: string,
+  context: { readonly daemons: Daemons; readonly logOf: (daemon: string) => string },
+  condition: () => Promise<boolean>,
+): Promise<void> {
+  const deadline = performance.now() + READY_MS;
+  for (;;) {
+    if (await condition()) return;
+    const stopped = ["etcd", daemon].find((name) => !context.daemons.isRunning(name));
+    if (stopped || performance.now() > deadline) {
+      const blamed = stopped ?? daemon;
+      const what = stopped ? "ended while it started" : `was not ready after ${READY_MS / 1000} s`;
+      throw new Error(
+        `${blamed} ${what}; its last words:\n${await readTail(context.logOf(blamed))}`,
+      );
+    }
+    await pause(POLL_MS);
+  }
+}
+
+async function lostThePort(log: string): Promise<boolean> {
+  return (await readTail(log)).includes("address already in use");
+}
+
+async function readTail(log: string): Promise<string> {
+  const text = await readFile(log, "utf8").catch(() => "(no log)");
+  return text.trimEnd().split("\n").slice(-15).join("\n");
+}
+
+function makeLogsFolder(folder: string, name: string): string {
+  const kept = process.env["ISTHMUS_TEST_LOGS"];
+  const logsPath = kept ? join(kept, `${name}-${process.pid}`) : join(folder, "logs");
+  mkdirSync(logsPath, { recursive: true });
+  return logsPath;
+}
+
+function findFreePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once("error", reject);
+    probe.listen(0, "127.0.0.1", () => {
+      const address = probe.address();
+      probe.close(() => {
+        if (address !== null && typeof address === "object") resolve(address.port);
+        else reject(new Error("The system named no port."));
+      });
+    });
+  });
+}
+
+function nextServiceCidrs(): readonly [string, string] {
+  clustersStarted += 1;
+  return [`10.${127 + clustersStarted}.0.0/16`, `fd00:10:${127 + clustersStarted}::/112`];
+}

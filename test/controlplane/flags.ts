@@ -1,0 +1,81 @@
+// The daemons' command lines, and why each flag is there. Pure.
+
+import { join } from "node:path";
+import type { Credentials } from "./credentials.ts";
+
+export function etcdFlags(folder: string): readonly string[] {
+  const clientUrl = `unix://${join(folder, "etcd.sock")}`;
+  // Etcd wants a peer address although it is alone; the system picks the port, and nobody needs to know it.
+  const peerUrl = "http://127.0.0.1:0";
+  return [
+    `--data-dir=${join(folder, "etcd")}`,
+    // A crash loses nothing that a test wants back, and waiting for the disk is most of a write's time.
+    "--unsafe-no-fsync",
+    `--listen-client-urls=${clientUrl}`,
+    `--advertise-client-urls=${clientUrl}`,
+    `--listen-peer-urls=${peerUrl}`,
+    `--initial-advertise-peer-urls=${peerUrl}`,
+    `--initial-cluster=default=${peerUrl}`,
+    "--log-level=warn",
+  ];
+}
+
+export function apiserverFlags(options: {
+  readonly folder: string;
+  readonly credentials: Credentials;
+  readonly serviceCidrs: readonly [string, string];
+  readonly port: number;
+}): readonly string[] {
+  const { folder, credentials, serviceCidrs, port } = options;
+  return [
+    `--etcd-servers=unix://${join(folder, "etcd.sock")}`,
+    "--bind-address=127.0.0.1",
+    // The default is the host's own address: nothing of a test may be found from outside.
+    "--advertise-address=127.0.0.1",
+    // A loopback address is refused in the endpoints of the `kubernetes` Service, and the retries fill the log.
+    "--endpoint-reconciler-type=none",
+    `--secure-port=${port}`,
+    `--cert-dir=${folder}`,
+    `--tls-cert-file=${credentials.servingCertFile}`,
+    `--tls-private-key-file=${credentials.servingKeyFile}`,
+    `--client-ca-file=${credentials.caFile}`,
+    `--token-auth-file=${credentials.tokenFile}`,
+    "--service-account-issuer=https://kubernetes.default.svc",
+    `--service-account-key-file=${credentials.serviceAccountKeyFile}`,
+    `--service-account-signing-key-file=${credentials.serviceAccountKeyFile}`,
+    `--service-cluster-ip-range=${serviceCidrs.join()}`,
+    "--authorization-mode=Node,RBAC",
+    // Tests send bursts that no cluster of this size would see; their order of service is not under test.
+    "--enable-priority-and-fairness=false",
+    // Namespace deletion and CRD removal wait for these.
+    "--delete-collection-workers=4",
+  ];
+}
+
+export function controllerManagerFlags(options: {
+  readonly credentials: Credentials;
+  readonly kubeconfigPath: string;
+}): readonly string[] {
+  const controllers = [
+    "clusterrole-aggregation-controller",
+    "endpointslice-controller",
+    "endpointslice-mirroring-controller",
+    "garbage-collector-controller",
+    "namespace-controller",
+    "root-ca-certificate-publisher-controller",
+    "serviceaccount-controller",
+    "serviceaccount-token-controller",
+  ];
+  return [
+    `--kubeconfig=${options.kubeconfigPath}`,
+    // Alone, so it need not wait for a lease; and nobody asks it anything, so it needs no port.
+    "--leader-elect=false",
+    "--secure-port=0",
+    `--controllers=${controllers.join()}`,
+    `--root-ca-file=${options.credentials.caFile}`,
+    `--service-account-private-key-file=${options.credentials.serviceAccountKeyFile}`,
+    // The default of 20 requests a second is what deleting a namespace would wait for.
+    "--kube-api-qps=1000",
+    "--kube-api-burst=1000",
+  ];
+}
