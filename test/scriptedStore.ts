@@ -50,6 +50,8 @@ export class ScriptedStore implements Pick<Store, "list" | "watch"> {
   readonly faults: { readonly list: Fault[]; readonly watch: Fault[] } = { list: [], watch: [] };
   /** For every request of that verb, once its script has run out. */
   always: { list?: Fault; watch?: Fault } = {};
+  /** Pages are no larger than this, whatever is asked for. */
+  pageSize = 500;
   /** Called before a page is answered, for what happens between two pages. */
   beforePage: (page: number) => void = () => undefined;
   readonly #clock: Clock;
@@ -121,7 +123,7 @@ export class ScriptedStore implements Pick<Store, "list" | "watch"> {
 
   /** Ends all open watches: cleanly, or with an error. */
   endWatches(error?: StoreError): void {
-    for (const watch of [...this.#watches]) watch.end(error);
+    for (const watch of this.#watches) watch.end(error);
   }
 
   async list<T extends KubeObject>(
@@ -134,7 +136,7 @@ export class ScriptedStore implements Pick<Store, "list" | "watch"> {
     if (fault instanceof StoreError) throw fault;
     const [version = "", start = "0"] = (options.continue ?? `${this.#version}:0`).split(":");
     const offset = Number(start);
-    const limit = options.limit ?? Infinity;
+    const limit = options.limit === undefined ? Infinity : Math.min(options.limit, this.pageSize);
     this.beforePage(offset / limit);
     if (options.continue === undefined) {
       this.#snapshots.set(version, [...this.things(options.labelSelector).values()]);
