@@ -56,6 +56,10 @@ export const CLUSTER_PROPERTY_CRD = renderCrd({
   plural: CLUSTER_PROPERTY.plural,
   // Its project puts no release on the CRD, so the copy we install carries ours.
   labels: ISTHMUS_RELEASE,
+  // API servers refuse a CRD under k8s.io that does not say where its API was approved.
+  annotations: {
+    "api-approved.kubernetes.io": "https://github.com/kubernetes/enhancements/pull/3084",
+  },
   versions: [
     {
       name: "v1alpha1",

@@ -27,6 +27,7 @@ export interface CrdDeclaration {
   readonly shortNames?: readonly string[];
   readonly categories?: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
   /** Rule for metadata.name, beyond what every name must satisfy. */
   readonly nameRule?: { readonly maxLength: number; readonly pattern: string };
   /** All of them are served. */
@@ -40,11 +41,11 @@ export const AGE_COLUMN = {
 } as const;
 
 export function renderCrd(declaration: CrdDeclaration): CustomResourceDefinition {
-  const { group, kind, plural, shortNames, categories } = declaration;
+  const { group, kind, plural, shortNames, categories, labels, annotations } = declaration;
   return {
     apiVersion: apiVersionOf(CUSTOM_RESOURCE_DEFINITION),
     kind: CUSTOM_RESOURCE_DEFINITION.kind,
-    metadata: { name: `${plural}.${group}`, labels: declaration.labels },
+    metadata: { name: `${plural}.${group}`, labels, ...(annotations && { annotations }) },
     spec: {
       group,
       scope: declaration.scope,
