@@ -5,6 +5,7 @@ import { randomBytes } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import { isIP, isIPv6, type Socket } from "node:net";
+import { Problem } from "../api/problem.ts";
 import type { Clock } from "../ports/clock.ts";
 import { createAuthority, issueCertificate, type KeyedCertificate } from "./certificate.ts";
 import { createAuthenticator } from "./credential.ts";
@@ -34,16 +35,6 @@ export interface EmbeddedServer {
   kubeconfig(): string;
   /** Ends every watch and every connection; resolves when nothing is left. */
   close(): Promise<void>;
-}
-
-export class ServeError extends Error {
-  override readonly name = "ServeError";
-  readonly code: "PortInUse" | "ListenFailed";
-
-  constructor(code: ServeError["code"], message: string, cause: unknown) {
-    super(message, { cause });
-    this.code = code;
-  }
 }
 
 const DEFAULT_HOST = "127.0.0.1";
@@ -172,19 +163,14 @@ function listen(server: Server, host: string, port: number): Promise<void> {
   });
 }
 
-function explainListenError(error: NodeJS.ErrnoException, host: string, port: number): ServeError {
-  if (error.code === "EADDRINUSE") {
-    return new ServeError(
-      "PortInUse",
-      `port ${port} on ${host} is already in use: stop what listens there, or choose another port (0 takes a free one)`,
-      error,
-    );
+function explainListenError(error: NodeJS.ErrnoException, host: string, port: number): Error {
+  if (error.code !== "EADDRINUSE") {
+    return new Error(`cannot listen on ${host} port ${port}: ${error.message}`, { cause: error });
   }
-  return new ServeError(
-    "ListenFailed",
-    `cannot listen on ${host} port ${port}: ${error.message}`,
-    error,
-  );
+  return new Problem("PortInUse", `port ${port} on ${host} is already in use`, {
+    hint: "stop what listens there, or choose another port: 0 takes a free one",
+    cause: error,
+  });
 }
 
 function portOf(server: Server): number {
