@@ -1,7 +1,12 @@
 // Generates src/embedded/builtin.json: a real API server's OpenAPI and discovery in, the schemas of the
 // built-in types that the embedded server serves out. Never keeps prose: descriptions are dropped.
+// `npx tsx tools/builtin.ts` starts the pinned server and writes the file.
 
+import { writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
 import type { Json, JsonObject } from "../src/embedded/types.ts";
+import { startCluster } from "../test/controlplane/cluster.ts";
+import { openReader } from "../test/controlplane/request.ts";
 
 /** Reads one path of an API server as JSON. */
 export type ReadPath = (path: string) => Promise<unknown>;
@@ -233,3 +238,20 @@ function asString(value: unknown): string {
   if (typeof value !== "string") throw new Error(`Expected text, got ${JSON.stringify(value)}.`);
   return value;
 }
+
+async function main(): Promise<void> {
+  const cluster = await startCluster({ name: "builtin", controllerManager: false });
+  const reader = await openReader(cluster.kubeconfigPath);
+  try {
+    const builtin = await generateBuiltin((path) => reader.getJson(path));
+    await writeFile(
+      new URL("../src/embedded/builtin.json", import.meta.url),
+      renderBuiltin(builtin),
+    );
+  } finally {
+    await reader.close();
+    await cluster.stop();
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await main();

@@ -10,7 +10,7 @@ export interface KeyedCertificate {
   readonly keyPem: string;
 }
 
-export interface Period {
+interface Period {
   readonly notBefore: Date;
   readonly notAfter: Date;
 }

@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { Command, Reply } from "./protocol.ts";
 
-export const FOLDER_PREFIX = "isthmus-controlplane-";
+const FOLDER_PREFIX = "isthmus-controlplane-";
 
 const SUPERVISOR = fileURLToPath(new URL("supervisor.ts", import.meta.url));
 const REPOSITORY = fileURLToPath(new URL("../../", import.meta.url));

@@ -16,7 +16,8 @@ export async function openReader(kubeconfigPath: string): Promise<Reader> {
   const { server, "certificate-authority-data": ca } = config.clusters[0].cluster;
   const { "client-certificate-data": cert, "client-key-data": key } = config.users[0].user;
   const dispatcher = new Agent({
-    connect: { ca: decode(ca), cert: decode(cert), key: decode(key) },
+    // Short, because whoever snatched a server's port may accept and then say nothing.
+    connect: { ca: decode(ca), cert: decode(cert), key: decode(key), timeout: 2_000 },
     headersTimeout: 10_000,
   });
   const get: Reader["get"] = async (path) => {
