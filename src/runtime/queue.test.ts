@@ -348,8 +348,8 @@ const run = fc.record({
   ),
 });
 const world = fc.record({
-  steps: fc.array(step, { maxLength: 60 }),
-  runs: fc.array(run, { maxLength: 30 }),
+  steps: fc.array(step, { maxLength: 60, size: "max" }),
+  runs: fc.array(run, { maxLength: 40, size: "max" }),
   workers: fc.integer({ min: 1, max: 3 }),
   maxKeys: fc.integer({ min: 1, max: 6 }),
   rateLimit: fc.option(fc.constant({ perSecond: 200, burst: 2 }), { nil: undefined }),
