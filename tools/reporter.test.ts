@@ -13,6 +13,13 @@ const REPORTER = fileURLToPath(new URL("reporter.ts", import.meta.url));
 async function runVitest(
   files: Readonly<Record<string, string>>,
 ): Promise<{ code: number | null; lastLine: string | undefined }> {
+  const { code, lines } = await readVitest(files);
+  return { code, lastLine: lines.at(-1) };
+}
+
+async function readVitest(
+  files: Readonly<Record<string, string>>,
+): Promise<{ code: number | null; lines: readonly string[] }> {
   const root = await mkdtemp(join(tmpdir(), "isthmus-reporter-"));
   try {
     for (const [name, text] of Object.entries(files)) await writeFile(join(root, name), text);
@@ -26,7 +33,7 @@ async function runVitest(
       output += String(data);
     });
     const code = await new Promise<number | null>((resolve) => child.on("close", resolve));
-    return { code, lastLine: output.trimEnd().split("\n").at(-1) };
+    return { code, lines: output.trimEnd().split("\n") };
   } finally {
     await rm(root, { recursive: true, force: true });
   }
@@ -38,6 +45,16 @@ test("a run with passed and skipped tests closes with their counts", async () =>
     "b.test.ts": `describe("d", () => { test("e", () => {}); });`,
   });
   expect(run).toEqual({ code: 0, lastLine: "3 passed, 0 failed, 1 skipped" });
+});
+
+test("a test that says why it cannot run is named with its reason before the closing line", async () => {
+  const { lines } = await readVitest({
+    "a.test.ts": `describe("d", () => { test("a", (context) => context.skip("no go command")); });`,
+  });
+  expect(lines.slice(-2)).toEqual([
+    "skipped: d > a: no go command",
+    "0 passed, 0 failed, 1 skipped",
+  ]);
 });
 
 test("a failed test, a file that does not load and a failed hook each count as failed", async () => {

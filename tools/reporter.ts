@@ -1,4 +1,5 @@
-// The runner's closing line: what vitest counted in, one line on standard output. Never says "0 failed" of a red run.
+// The runner's closing line: what vitest counted in, one line on standard output, after the reasons of what was skipped.
+// Never says "0 failed" of a red run.
 
 import type { Reporter, SerializedError, TestModule } from "vitest/node";
 
@@ -13,6 +14,7 @@ const NOTHING_RAN: Counts = { passed: 0, failed: 0, skipped: 0 };
 class ClosingLineReporter implements Reporter {
   #counts = NOTHING_RAN;
   #ended = false;
+  #skips: readonly string[] = [];
 
   onInit(): void {
     // On exit, because other reporters print their summary after onTestRunEnd, and because a global setup
@@ -20,6 +22,7 @@ class ClosingLineReporter implements Reporter {
     process.once("exit", (code) => {
       const red = code !== 0 || !this.#ended;
       const failed = red ? Math.max(this.#counts.failed, 1) : this.#counts.failed;
+      for (const skip of this.#skips) process.stdout.write(`skipped: ${skip}\n`);
       process.stdout.write(renderClosingLine({ ...this.#counts, failed }));
     });
   }
@@ -27,6 +30,7 @@ class ClosingLineReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly SerializedError[]): void {
     this.#ended = true;
     this.#counts = countTests(modules, unhandledErrors.length);
+    this.#skips = explainSkips(modules);
   }
 }
 
@@ -50,6 +54,16 @@ function countTests(modules: readonly TestModule[], unhandledErrors: number): Co
     for (const suite of module.children.allSuites()) failed += suite.errors().length;
   }
   return { passed, failed, skipped };
+}
+
+/** A test that says why it cannot run here: the default reporter keeps that to itself. */
+function explainSkips(modules: readonly TestModule[]): readonly string[] {
+  return modules.flatMap((module) =>
+    [...module.children.allTests("skipped")].flatMap((test) => {
+      const result = test.result();
+      return result.state === "skipped" && result.note ? `${test.fullName}: ${result.note}` : [];
+    }),
+  );
 }
 
 // oxlint-disable-next-line import/no-default-export -- vitest loads a reporter by its default export
