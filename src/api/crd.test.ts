@@ -1,12 +1,12 @@
 import { type TSchema, Type } from "typebox";
 import { describe, expect, test } from "vitest";
 
-import { CLUSTER_PROPERTY_CRD } from "./about.ts";
+import { CLUSTER_PROPERTY, CLUSTER_PROPERTY_CRD } from "./about.ts";
 import type { CustomResourceDefinition } from "./builtin.ts";
 import { renderCrd } from "./crd.ts";
 import { CRDS, HUB_CRDS, MEMBER_CRDS } from "./crds.ts";
-import { CLUSTER_MEMBER_CRD } from "./isthmus.ts";
-import { SERVICE_EXPORT_CRD, SERVICE_IMPORT_CRD } from "./mcs.ts";
+import { CLUSTER_MEMBER, CLUSTER_MEMBER_CRD } from "./isthmus.ts";
+import { SERVICE_EXPORT, SERVICE_EXPORT_CRD, SERVICE_IMPORT, SERVICE_IMPORT_CRD } from "./mcs.ts";
 import { renderCrdYaml } from "./yaml.ts";
 
 interface Node {
@@ -147,6 +147,24 @@ describe.each([
       "multicluster.x-k8s.io/crd-schema-revision": "0",
     });
   });
+});
+
+test("what we read and write is the stored version of its CRD", () => {
+  const pairs = [
+    [SERVICE_EXPORT, SERVICE_EXPORT_CRD],
+    [SERVICE_IMPORT, SERVICE_IMPORT_CRD],
+    [CLUSTER_PROPERTY, CLUSTER_PROPERTY_CRD],
+    [CLUSTER_MEMBER, CLUSTER_MEMBER_CRD],
+  ] as const;
+  for (const [resource, { spec }] of pairs) {
+    expect(resource).toEqual({
+      group: spec.group,
+      version: spec.versions.find((version) => version.storage)?.name,
+      kind: spec.names.kind,
+      plural: spec.names.plural,
+      namespaced: spec.scope === "Namespaced",
+    });
+  }
 });
 
 test("an import says whether its EndpointSlices are there", () => {

@@ -8,7 +8,7 @@ import {
   NAMESPACE,
 } from "../../src/api/builtin.ts";
 import { CRDS } from "../../src/api/crds.ts";
-import { CLUSTER_MEMBER_CRD } from "../../src/api/isthmus.ts";
+import { CLUSTER_MEMBER_CRD, type ClusterMember } from "../../src/api/isthmus.ts";
 import { SERVICE_EXPORT_CRD, SERVICE_IMPORT_CRD } from "../../src/api/mcs.ts";
 import type { KubeObject, Resource } from "../../src/api/object.ts";
 import { installCrds } from "../../src/controllers/crd.ts";
@@ -289,7 +289,7 @@ export function runCrdSuite(open: () => Promise<CrdServer>): void {
     });
 
     test("a member declares where it is and which addresses are its own", async () => {
-      const spec = {
+      const spec: ClusterMember["spec"] = {
         topology: { region: "eu-west-1", zones: ["eu-west-1a", "eu-west-1b"] },
         podCIDRs: ["10.1.0.0/16", "fd00:1::/56"],
         serviceCIDRs: ["10.96.0.0/16"],
