@@ -26,6 +26,7 @@ export const PROBLEMS = {
   PermissionDenied: "The credentials are good, but they do not allow this request.",
   ProxyFailed: "The HTTP proxy on the way to the API server did not let the connection through.",
   CrdNotServed: "The API server did not take up a CustomResourceDefinition in time.",
+  ArgumentInvalid: "An argument of the command line is not what the command takes.",
   PortInUse: "Another process already listens on the port.",
   AssetsMissing: "The binaries of a real control plane are not on this machine.",
   Unexpected: "An error that Isthmus has no words for: a defect in Isthmus until shown otherwise.",
