@@ -138,7 +138,8 @@ function findNodeAddress(node: JsonObject, type: string): string {
 }
 
 function renderSlicePort(port: Json): string {
-  return asText(field(port, "port")) || asText(field(port, "name")) || "*";
+  const name = field(port, "name");
+  return asText(field(port, "port")) || (typeof name === "string" ? name : "*");
 }
 
 /** The first three, and how many more. */

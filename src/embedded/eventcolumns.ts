@@ -58,5 +58,6 @@ function renderSource(event: JsonObject): string {
     asText(field(source, "component")) ||
     asText(pick(event, "reportingComponent")) ||
     asText(pick(event, "reportingController"));
-  return [component, asText(field(source, "host"))].filter((part) => part !== "").join(", ");
+  const instance = asText(field(source, "host")) || asText(pick(event, "reportingInstance"));
+  return [component, instance].filter((part) => part !== "").join(", ");
 }
