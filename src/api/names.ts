@@ -16,6 +16,9 @@ export const MANAGED_BY_LABEL = "endpointslice.kubernetes.io/managed-by";
 /** On EndpointSlices: the Service that kube-proxy routes to them. */
 export const KUBE_SERVICE_NAME_LABEL = "kubernetes.io/service-name";
 
+/** On ServiceImports and Services that Isthmus made, and will take away again. */
+export const MANAGED_LABEL = "isthmus.dev/managed";
+
 /** Our name in the managed-by label. */
 export const SLICE_MANAGER = "endpointslice-controller.isthmus.dev";
 /** Our name in server-side apply. */

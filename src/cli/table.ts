@@ -12,7 +12,10 @@ export interface Table {
   readonly rows: readonly { readonly cells: readonly unknown[] }[];
 }
 
-export function renderRows(header: readonly string[], rows: readonly (readonly string[])[]): string[] {
+export function renderRows(
+  header: readonly string[],
+  rows: readonly (readonly string[])[],
+): string[] {
   const widths = header.map((title, column) =>
     Math.max(title.length, ...rows.map((row) => (row[column] ?? "").length)),
   );

@@ -1,0 +1,35 @@
+// Names that are hashes: text in, a short name out, the same in every cluster and every release.
+
+// oxlint-disable-next-line no-restricted-imports -- a hash is a pure function; only its home is a node module
+import { createHash } from "node:crypto";
+import { type ClusterId, type ServiceKey, splitServiceKey } from "./names.ts";
+
+const BASE32HEX = "0123456789abcdefghijklmnopqrstuv";
+const DIGEST_LENGTH = 10;
+
+/** The Service that holds an import's virtual IP: the name that other MCS tools expect (R60). */
+export function derivedServiceName(service: ServiceKey): string {
+  return `derived-${digest(service)}`;
+}
+
+/** One imported slice per source slice, unique in the namespace (R52). Service name and cluster id are labels, so it stays short. */
+export function importedSliceName(source: {
+  readonly service: ServiceKey;
+  readonly cluster: ClusterId;
+  readonly slice: string;
+}): string {
+  const { service, cluster, slice } = source;
+  const { name } = splitServiceKey(service);
+  return `${name}-${cluster}-${digest(`${service} ${cluster} ${slice}`)}`;
+}
+
+/** Lower-case base32hex of SHA-256, cut: 50 bits. */
+function digest(text: string): string {
+  const bytes = createHash("sha256").update(text).digest();
+  let out = "";
+  for (let bit = 0; bit < DIGEST_LENGTH * 5; bit += 5) {
+    const pair = ((bytes[bit >> 3] ?? 0) << 8) | (bytes[(bit >> 3) + 1] ?? 0);
+    out += BASE32HEX[(pair >> (11 - (bit & 7))) & 31] ?? "";
+  }
+  return out;
+}

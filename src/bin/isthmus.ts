@@ -1,0 +1,28 @@
+// The `isthmus` command: wires the real world to the CLI and turns signals into an abort.
+
+import { homedir } from "node:os";
+import process from "node:process";
+import { runCli } from "../cli/program.ts";
+import { systemClock, systemRandom } from "../kube/clock.ts";
+
+const stop = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.on(signal, () => {
+    // A second signal means: now.
+    if (stop.signal.aborted) process.exit(130);
+    stop.abort();
+  });
+}
+// A closed pipe (`isthmus crds print | head`) is the reader's choice, not a failure.
+process.stdout.on("error", () => process.exit(0));
+
+process.exitCode = await runCli(process.argv.slice(2), {
+  out: (line) => process.stdout.write(`${line}\n`),
+  error: (line) => process.stderr.write(`${line}\n`),
+  color: process.stdout.isTTY && process.env["NO_COLOR"] === undefined,
+  env: process.env,
+  home: homedir(),
+  clock: systemClock,
+  random: systemRandom,
+  signal: stop.signal,
+});

@@ -1,0 +1,87 @@
+// CLI: arguments in, exit code out. Names the commands; each command lives in its own file and is loaded when asked for.
+
+import { Command, CommanderError } from "commander";
+import pc from "picocolors";
+import { Problem } from "../api/problem.ts";
+import { VERSION } from "../api/version.ts";
+import type { CliContext } from "./context.ts";
+
+/** 0 done, 1 a problem that was explained, 2 wrong usage. */
+export async function runCli(argv: readonly string[], context: CliContext): Promise<number> {
+  try {
+    await createProgram(context).parseAsync([...argv], { from: "user" });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    if (context.signal.aborted) return 0;
+    printFailure(error, context);
+    return 1;
+  }
+}
+
+function createProgram(context: CliContext): Command {
+  const program = new Command("isthmus")
+    .description("Multi-Cluster Services for Kubernetes, on any CNI")
+    .version(VERSION, "-V, --version", "print the version")
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => context.out(text.trimEnd()),
+      writeErr: (text) => context.error(text.trimEnd()),
+    });
+
+  program
+    .command("demo")
+    .description("two embedded clusters with real objects in them; needs nothing but Node")
+    .option("--script", "tell the story and leave, without waiting for Ctrl-C")
+    .action(async (options: { script?: boolean }) => {
+      const { runDemo } = await import("./demo.ts");
+      await runDemo(context, { script: options.script ?? false });
+    });
+
+  program
+    .command("embedded")
+    .description(
+      "run one embedded cluster until Ctrl-C: for trying things out, never for production",
+    )
+    .option("--name <name>", "name of the cluster and of its kubeconfig context", "embedded")
+    .option("--port <port>", "port on 127.0.0.1; 0 takes a free one", "0")
+    .option("--kubeconfig <file>", "where to write the kubeconfig; absent: a temporary file")
+    .action(async (options: { name: string; port: string; kubeconfig?: string }) => {
+      const { runEmbedded } = await import("./embedded.ts");
+      await runEmbedded(context, options);
+    });
+
+  const crds = program
+    .command("crds")
+    .description("the CustomResourceDefinitions that Isthmus needs");
+  crds
+    .command("print")
+    .description("print them as YAML, for kubectl apply or for review")
+    .action(async () => {
+      const { printCrds } = await import("./crds.ts");
+      printCrds(context);
+    });
+  crds
+    .command("install")
+    .description("install or upgrade them; a newer definition is never downgraded")
+    .option("--kubeconfig <file>", "kubeconfig to use; absent: $KUBECONFIG, then ~/.kube/config")
+    .option("--context <name>", "context of the kubeconfig; absent: its current one")
+    .action(async (options: { kubeconfig?: string; context?: string }) => {
+      const { installCrdsCommand } = await import("./crds.ts");
+      await installCrdsCommand(context, options);
+    });
+
+  return program;
+}
+
+function printFailure(error: unknown, context: CliContext): void {
+  const { red, dim } = pc.createColors(context.color);
+  if (error instanceof Problem) {
+    context.error(`${red("error:")} ${error.message}`);
+    context.error(dim(`See ${error.code} in docs/errors.md.`));
+    return;
+  }
+  // Not foreseen: the stack is what a bug report needs.
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  context.error(`${red("error:")} ${text}`);
+}

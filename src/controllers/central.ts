@@ -1,0 +1,163 @@
+// Central mode: one process, one store per member, the hub in memory. No member can hold up another: each is identified,
+// joined and retried on its own.
+
+import { NAMESPACE } from "../api/builtin.ts";
+import type { ClusterId } from "../api/names.ts";
+import {
+  DEFAULT_LIVENESS,
+  judgeLiveness,
+  type Liveness,
+  type LivenessPolicy,
+} from "../core/liveness.ts";
+import type { Policy } from "../core/policy.ts";
+import { createMemoryHub } from "../hub/memory.ts";
+import { type Clock, type Random, sleep } from "../ports/clock.ts";
+import type { Log } from "../ports/log.ts";
+import type { Store } from "../ports/store.ts";
+import { backoffMs } from "../runtime/backoff.ts";
+import { detectFamilies, identifyCluster } from "./identify.ts";
+import { describe, type Member, startMember } from "./member.ts";
+
+export interface CentralMember {
+  /** What the administrator calls it: a kubeconfig or a context. */
+  readonly name: string;
+  readonly givenId?: string;
+  readonly store: Store;
+  /** What the cluster needs before it can be joined. Fails while the cluster is unreachable. */
+  readonly prepare?: (signal: AbortSignal) => Promise<void>;
+}
+
+export interface CentralOptions {
+  readonly members: readonly CentralMember[];
+  readonly policy: Policy;
+  readonly liveness?: LivenessPolicy;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+export interface Central {
+  /** Members that are identified and at work. */
+  joined(): readonly ClusterId[];
+  isIdle(): boolean;
+  stop(): Promise<void>;
+}
+
+const JOIN_BACKOFF = { baseMs: 500, capMs: 15_000 };
+const HEARTBEAT_MS = 5_000;
+const HEARTBEAT_BOUND_MS = 4_000;
+const LIVENESS_CHECK_MS = 1_000;
+
+export function startCentral(options: CentralOptions): Central {
+  const { clock, random, log } = options;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const running = new Map<ClusterId, Member>();
+  /** Members that have not said who they are. */
+  const strangers = new Set<CentralMember>(options.members);
+  const hub = createMemoryHub(clock, () => strangers.size > 0);
+  let liveness: ReadonlyMap<ClusterId, Liveness> = new Map();
+
+  async function runMember(configured: CentralMember): Promise<void> {
+    for (let failures = 1; ; failures += 1) {
+      try {
+        const cluster = await join(configured);
+        if (cluster !== undefined) {
+          await beat(cluster, configured.store);
+          return;
+        }
+      } catch (error) {
+        if (signal.aborted) return;
+        log.warn("cluster cannot be joined yet", {
+          cluster: configured.name,
+          error: describe(error),
+        });
+      }
+      if (!(await pause(backoffMs(JOIN_BACKOFF, failures, random)))) return;
+    }
+  }
+
+  /** Undefined when the cluster may not be joined as it is; it is asked again, because that can change. */
+  async function join(configured: CentralMember): Promise<ClusterId | undefined> {
+    const { name, store } = configured;
+    await configured.prepare?.(signal);
+    const identity = await identifyCluster(store, configured, signal);
+    const families = await detectFamilies(store, signal);
+    // It has answered: whether it is let in or not, it is nobody's unknown source any more.
+    if (strangers.delete(configured)) hub.reviewMembers();
+    if (!identity.ok) {
+      log.error("cluster is refused", { cluster: name, problem: identity.problem });
+      return undefined;
+    }
+    const cluster = identity.value;
+    if (!hub.admit(cluster)) {
+      const problem = `The cluster id "${cluster}" is taken by another member. Give one of the two another id.`;
+      log.error("cluster is refused", { cluster: name, problem });
+      return undefined;
+    }
+    const member = startMember({
+      cluster,
+      families,
+      store,
+      hub,
+      policy: options.policy,
+      livenessOf: (source) => liveness.get(source) ?? "live",
+      clock,
+      random,
+      log: log.with({ cluster }),
+    });
+    running.set(cluster, member);
+    log.info("cluster joined", { cluster, families, name });
+    return cluster;
+  }
+
+  /** A cluster is heard when its API server answers. */
+  async function beat(cluster: ClusterId, store: Store): Promise<void> {
+    do {
+      const bound = AbortSignal.any([signal, timeout(HEARTBEAT_BOUND_MS)]);
+      try {
+        await store.get(NAMESPACE, { name: "kube-system" }, { signal: bound });
+        await hub.heartbeat(cluster);
+      } catch (error) {
+        if (!signal.aborted) log.debug("heartbeat missed", { cluster, error: describe(error) });
+      }
+    } while (await pause(HEARTBEAT_MS * (0.9 + 0.2 * random())));
+  }
+
+  async function watchLiveness(): Promise<void> {
+    while (await pause(LIVENESS_CHECK_MS)) {
+      const judged = judgeLiveness(hub.members(), options.liveness ?? DEFAULT_LIVENESS, liveness);
+      const changed = [...judged].filter(
+        ([cluster, now]) => (liveness.get(cluster) ?? "live") !== now,
+      );
+      liveness = judged;
+      for (const [cluster, now] of changed)
+        log.warn("liveness changed", { cluster, liveness: now });
+      if (changed.length > 0) for (const member of running.values()) member.reviewImports();
+    }
+  }
+
+  function timeout(ms: number): AbortSignal {
+    const controller = new AbortController();
+    clock.schedule(ms, () => controller.abort(new Error(`no answer within ${ms} ms`)));
+    return controller.signal;
+  }
+
+  /** False when it is time to stop. */
+  async function pause(ms: number): Promise<boolean> {
+    await sleep(clock, ms, signal).catch(() => undefined);
+    return !signal.aborted;
+  }
+
+  const loops = [...options.members.map(runMember), watchLiveness()];
+
+  return {
+    joined: () => [...running.keys()],
+    isIdle: () => [...running.values()].every((member) => member.isIdle()),
+    async stop() {
+      stopping.abort(new Error("stopped"));
+      await Promise.all(loops);
+      await Promise.all([...running.values()].map((member) => member.stop()));
+    },
+  };
+}

@@ -1,0 +1,49 @@
+// Apply: notes about an object in, Kubernetes Events out. An Event that cannot be written is not worth a failed reconcile.
+
+import { EVENT } from "../api/builtin.ts";
+import { apiVersionOf, type KubeObject, type Resource } from "../api/object.ts";
+import type { EventNote } from "../core/event.ts";
+import type { Clock } from "../ports/clock.ts";
+import { isStoreError, type Store } from "../ports/store.ts";
+import { formatTime } from "./time.ts";
+
+/** The API server refuses longer messages. */
+const MESSAGE_MAX_LENGTH = 1024;
+
+export async function recordEvents(
+  context: { readonly store: Store; readonly clock: Clock; readonly signal: AbortSignal },
+  about: {
+    readonly resource: Resource;
+    readonly object: KubeObject;
+    readonly events: readonly EventNote[];
+  },
+): Promise<void> {
+  const { namespace = "", name = "", uid } = about.object.metadata;
+  const time = formatTime(context.clock.now());
+  for (const note of about.events) {
+    const event = {
+      apiVersion: apiVersionOf(EVENT),
+      kind: EVENT.kind,
+      metadata: { namespace, generateName: `${name}.` },
+      involvedObject: {
+        apiVersion: apiVersionOf(about.resource),
+        kind: about.resource.kind,
+        namespace,
+        name,
+        ...(uid === undefined ? {} : { uid }),
+      },
+      type: note.type,
+      reason: note.reason,
+      message: note.message.slice(0, MESSAGE_MAX_LENGTH),
+      source: { component: "isthmus" },
+      firstTimestamp: time,
+      lastTimestamp: time,
+      count: 1,
+    };
+    try {
+      await context.store.create(EVENT, event, { signal: context.signal });
+    } catch (error) {
+      if (!isStoreError(error)) throw error;
+    }
+  }
+}

@@ -1,0 +1,89 @@
+// Publish: one service of this cluster in; its share on the hub and the conditions of its export out.
+
+import type { ServiceExport } from "../api/mcs.ts";
+import { SERVICE_EXPORT } from "../api/mcs.ts";
+import { type ClusterId, type ServiceKey, splitServiceKey } from "../api/names.ts";
+import { planEndpointShares } from "../core/endpoints.ts";
+import { type ExportInput, judgeExport, planExportStatus, planShare } from "../core/export.ts";
+import { planExportEvents } from "../core/event.ts";
+import { mergeShares } from "../core/merge.ts";
+import type { Policy } from "../core/policy.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Hub } from "../ports/hub.ts";
+import type { Store } from "../ports/store.ts";
+import { type Freshness, REMEMBER_MS } from "../runtime/freshness.ts";
+import type { Outcome } from "../runtime/queue.ts";
+import { applyWrites } from "./apply.ts";
+import { recordEvents } from "./event.ts";
+import { formatTime } from "./time.ts";
+import type { ClusterView } from "./view.ts";
+
+export interface ExporterOptions {
+  readonly cluster: ClusterId;
+  readonly store: Store;
+  readonly hub: Hub;
+  readonly view: ClusterView;
+  readonly freshness: Freshness;
+  readonly clock: Clock;
+  readonly policy: Policy;
+}
+
+function observe(options: ExporterOptions, service: ServiceKey): ExportInput {
+  const { cluster, view, policy } = options;
+  const { namespace, name } = splitServiceKey(service);
+  return {
+    cluster,
+    namespace,
+    name,
+    serviceExport: view.serviceExport(service),
+    service: view.service(service),
+    namespaceDenied: policy.isDenied(namespace),
+  };
+}
+
+/** First what other clusters wait for. */
+export async function publishExport(options: ExporterOptions, service: ServiceKey): Promise<void> {
+  const { cluster, hub, view } = options;
+  const share = planShare(observe(options, service));
+  if (share === undefined) {
+    await hub.withdraw(cluster, service);
+    return;
+  }
+  const endpoints = planEndpointShares({ cluster, service }, view.sourceSlices(service));
+  await hub.publish({ share, endpoints });
+}
+
+/** Then what became of it, for the export's owner to read. */
+export async function reportExport(
+  options: ExporterOptions,
+  service: ServiceKey,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const { cluster, hub, freshness } = options;
+  const input = observe(options, service);
+  if (input.serviceExport !== undefined) {
+    const shares = hub.contributions(service).map((contribution) => contribution.share);
+    const published = shares.some((share) => share.cluster === cluster);
+    const judgements = judgeExport(input, { published, merged: mergeShares(shares) });
+    await writeStatus(options, input.serviceExport, judgements, signal);
+  }
+  return freshness.isAhead(service) ? { afterMs: REMEMBER_MS } : "done";
+}
+
+async function writeStatus(
+  options: ExporterOptions,
+  serviceExport: ServiceExport,
+  judgements: ReturnType<typeof judgeExport>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { store, freshness, clock } = options;
+  const owner = `${serviceExport.metadata.namespace ?? ""}/${serviceExport.metadata.name ?? ""}`;
+  const writes = planExportStatus(serviceExport, judgements, formatTime(clock.now()));
+  if (writes.length === 0) return;
+  await applyWrites({ store, freshness, owner, signal }, writes);
+  const events = planExportEvents(serviceExport.status?.conditions ?? [], judgements);
+  await recordEvents(
+    { store, clock, signal },
+    { resource: SERVICE_EXPORT, object: serviceExport, events },
+  );
+}

@@ -1,0 +1,117 @@
+// Apply: one service as the hub has it in; ServiceImport, derived Service and EndpointSlices of this cluster out.
+
+import type { IPFamily } from "../api/builtin.ts";
+import { SERVICE } from "../api/builtin.ts";
+import { type ClusterId, type ServiceKey, splitServiceKey } from "../api/names.ts";
+import type { Liveness } from "../core/liveness.ts";
+import { type ImportInput, type NamespaceState, planImport } from "../core/plan.ts";
+import type { Policy } from "../core/policy.ts";
+import type { Write } from "../core/write.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Hub } from "../ports/hub.ts";
+import { isStoreError, type Store } from "../ports/store.ts";
+import { type Freshness, REMEMBER_MS } from "../runtime/freshness.ts";
+import type { Outcome } from "../runtime/queue.ts";
+import { applyWrites, RefusedWrite } from "./apply.ts";
+import { formatTime } from "./time.ts";
+import type { ClusterView } from "./view.ts";
+
+export interface ImporterOptions {
+  readonly cluster: ClusterId;
+  readonly store: Store;
+  readonly hub: Hub;
+  readonly view: ClusterView;
+  readonly freshness: Freshness;
+  readonly clock: Clock;
+  readonly families: readonly IPFamily[];
+  readonly policy: Policy;
+  readonly livenessOf: (cluster: ClusterId) => Liveness;
+}
+
+/** import, derived Service, addresses, status: each needs the one before; a type flip adds one more. */
+const MAX_ROUNDS = 6;
+
+export async function reconcileImport(
+  options: ImporterOptions,
+  service: ServiceKey,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const { store, freshness } = options;
+  let refusedIp: string | undefined;
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const writes = planImport(observe(options, service, refusedIp));
+    if (writes.length === 0) break;
+    try {
+      await applyWrites({ store, freshness, owner: service, signal }, writes);
+    } catch (error) {
+      if (isNamespaceGone(error)) return "done";
+      if (refusedIp !== undefined || !isRefusedIp(error)) throw error;
+      refusedIp = error.message;
+    }
+  }
+  return freshness.isAhead(service) ? { afterMs: REMEMBER_MS } : "done";
+}
+
+function observe(
+  options: ImporterOptions,
+  service: ServiceKey,
+  refusedIp: string | undefined,
+): ImportInput {
+  const { cluster, families, hub, view, livenessOf } = options;
+  const members = new Map(hub.members().map((member) => [member.cluster, member]));
+  const hasStrangers = hub.hasStrangers();
+  return {
+    cluster,
+    service,
+    families,
+    namespace: observeNamespace(options, service),
+    makesNamespace: options.policy.namespaces === "create",
+    contributions: hub.contributions(service),
+    livenessOf,
+    // A source that is no member may still be one whose id we have not learned.
+    isAwaited: (source) => {
+      const member = members.get(source);
+      return member === undefined ? hasStrangers : !member.isComplete;
+    },
+    isComplete: !hasStrangers && [...members.values()].every((member) => member.isComplete),
+    observed: {
+      serviceImport: view.serviceImport(service),
+      derived: view.derived(service),
+      slices: view.importedSlices(service),
+    },
+    ...(refusedIp === undefined ? {} : { refusedIp }),
+    now: formatTime(options.clock.now()),
+  };
+}
+
+function observeNamespace(options: ImporterOptions, service: ServiceKey): NamespaceState {
+  const { namespace: name } = splitServiceKey(service);
+  if (options.policy.isDenied(name)) return "denied";
+  const namespace = options.view.namespace(name);
+  if (namespace === undefined) return "missing";
+  const { deletionTimestamp, creationTimestamp = "" } = namespace.metadata;
+  if (deletionTimestamp !== undefined) return "terminating";
+  // "never": only a namespace that was there before the service was exported takes it in.
+  const isLate = options.hub
+    .contributions(service)
+    .every(({ share }) => share.exportedAt < creationTimestamp);
+  const isKnown = options.view.serviceImport(service) !== undefined;
+  return options.policy.namespaces === "never" && isLate && !isKnown ? "missing" : "present";
+}
+
+/** Refused because the namespace went away meanwhile: nothing to do, and nothing wrong (R19). */
+function isNamespaceGone(error: unknown): boolean {
+  if (isStoreError(error, "NotFound")) return true;
+  return (
+    isStoreError(error, "Forbidden") && JSON.stringify(error.body).includes("NamespaceTerminating")
+  );
+}
+
+function isRefusedIp(error: unknown): error is RefusedWrite {
+  return error instanceof RefusedWrite && asksForIp(error.write);
+}
+
+function asksForIp(write: Write): boolean {
+  if (write.verb === "delete" || write.resource !== SERVICE) return false;
+  return "spec" in write.object && Object.hasOwn(write.object.spec as object, "clusterIP");
+}

@@ -1,0 +1,206 @@
+// Observe: the informers of one cluster, and questions about one service that they answer together. Writes nothing.
+
+import {
+  ENDPOINT_SLICE,
+  type EndpointSlice,
+  NAMESPACE,
+  type Namespace,
+  SERVICE,
+  type Service,
+} from "../api/builtin.ts";
+import { derivedServiceName } from "../api/digest.ts";
+import {
+  SERVICE_EXPORT,
+  SERVICE_IMPORT,
+  type ServiceExport,
+  type ServiceImport,
+} from "../api/mcs.ts";
+import {
+  KUBE_SERVICE_NAME_LABEL,
+  MANAGED_BY_LABEL,
+  MANAGED_LABEL,
+  SERVICE_NAME_LABEL,
+  type ServiceKey,
+  SLICE_MANAGER,
+  serviceKey,
+  splitServiceKey,
+} from "../api/names.ts";
+import type { KubeObject, Resource } from "../api/object.ts";
+import type { Clock, Random } from "../ports/clock.ts";
+import type { Store } from "../ports/store.ts";
+import type { Freshness } from "../runtime/freshness.ts";
+import { createInformer, type InformerError } from "../runtime/informer.ts";
+
+export interface ClusterViewOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly exportFreshness: Freshness;
+  readonly importFreshness: Freshness;
+  /** Something changed that the export of this service depends on. */
+  readonly onExport: (service: ServiceKey) => void;
+  /** Something changed that the import of this service depends on. */
+  readonly onImport: (service: ServiceKey) => void;
+  readonly onNamespace: (name: string) => void;
+  readonly onError: (resource: Resource, error: InformerError) => void;
+}
+
+export interface ClusterView {
+  whenSynced(): Promise<void>;
+  isSynced(): boolean;
+  namespace(name: string): Namespace | undefined;
+  service(key: ServiceKey): Service | undefined;
+  serviceExport(key: ServiceKey): ServiceExport | undefined;
+  serviceImport(key: ServiceKey): ServiceImport | undefined;
+  derived(key: ServiceKey): Service | undefined;
+  /** Slices of the local Service. */
+  sourceSlices(key: ServiceKey): readonly EndpointSlice[];
+  /** Slices labelled for the import, whoever wrote them. */
+  importedSlices(key: ServiceKey): readonly EndpointSlice[];
+  exports(): Iterable<ServiceKey>;
+  /** Every service that something of an import is left of. */
+  imports(): ReadonlySet<ServiceKey>;
+  stop(): Promise<void>;
+}
+
+export function createClusterView(options: ClusterViewOptions): ClusterView {
+  const { store, clock, random, exportFreshness, importFreshness, onExport, onImport } = options;
+  const shared = <T extends KubeObject>(resource: Resource<T>) => ({
+    store,
+    clock,
+    random,
+    resource,
+    onError: (error: InformerError) => options.onError(resource, error),
+  });
+
+  /** What we wrote has come back: from here on the cache is right. */
+  function noteImport(
+    owner: ServiceKey | undefined,
+    resource: Resource,
+    before: KubeObject | undefined,
+    after: KubeObject | undefined,
+  ): void {
+    if (owner === undefined) return;
+    importFreshness.saw(owner, resource, pair(before, after));
+    onImport(owner);
+  }
+
+  const namespaces = createInformer<Namespace>({
+    ...shared(NAMESPACE),
+    onChange: (name) => options.onNamespace(name),
+  });
+  const services = createInformer<Service>({
+    ...shared(SERVICE),
+    onChange: (key, before, after) => {
+      const object = after ?? before;
+      const owner = object === undefined ? undefined : importOfDerived(object);
+      if (owner === undefined) onExport(key as ServiceKey);
+      else noteImport(owner, SERVICE, before, after);
+    },
+  });
+  const serviceExports = createInformer<ServiceExport>({
+    ...shared(SERVICE_EXPORT),
+    onChange: (key, before, after) => {
+      exportFreshness.saw(key, SERVICE_EXPORT, pair(before, after));
+      onExport(key as ServiceKey);
+    },
+  });
+  const serviceImports = createInformer<ServiceImport>({
+    ...shared(SERVICE_IMPORT),
+    onChange: (key, before, after) => noteImport(key as ServiceKey, SERVICE_IMPORT, before, after),
+  });
+  const slices = createInformer<EndpointSlice>({
+    ...shared(ENDPOINT_SLICE),
+    indexes: { source: listOf(sourceOfSlice), import: listOf(importOfSlice) },
+    onChange: (_, before, after) => {
+      for (const key of distinct(before, after, sourceOfSlice)) onExport(key);
+      for (const key of distinct(before, after, importOfSlice)) {
+        noteImport(key, ENDPOINT_SLICE, before, after);
+      }
+    },
+  });
+  const informers = [namespaces, services, serviceExports, serviceImports, slices];
+
+  function corrected<T extends KubeObject>(
+    key: ServiceKey,
+    resource: Resource<T>,
+    cached: T | undefined,
+  ) {
+    const known = importFreshness.correct(key, resource, cached === undefined ? [] : [cached]);
+    return known[0];
+  }
+
+  return {
+    whenSynced: async () => {
+      await Promise.all(informers.map((informer) => informer.whenSynced()));
+    },
+    isSynced: () => informers.every((informer) => informer.isSynced()),
+    namespace: (name) => namespaces.get(name),
+    service: (key) => services.get(key),
+    serviceExport: (key) => {
+      const cached = serviceExports.get(key);
+      return exportFreshness.correct(key, SERVICE_EXPORT, cached === undefined ? [] : [cached])[0];
+    },
+    serviceImport: (key) => corrected(key, SERVICE_IMPORT, serviceImports.get(key)),
+    derived: (key) => {
+      const { namespace } = splitServiceKey(key);
+      return corrected(key, SERVICE, services.get(`${namespace}/${derivedServiceName(key)}`));
+    },
+    sourceSlices: (key) => slices.byIndex("source", key),
+    importedSlices: (key) =>
+      importFreshness.correct(key, ENDPOINT_SLICE, slices.byIndex("import", key)),
+    exports: () => serviceExports.keys() as IterableIterator<ServiceKey>,
+    imports: () =>
+      new Set([
+        ...(serviceImports.keys() as IterableIterator<ServiceKey>),
+        ...services.list().flatMap((service) => importOfDerived(service) ?? []),
+        ...slices.list().flatMap((slice) => importOfSlice(slice) ?? []),
+      ]),
+    stop: async () => {
+      await Promise.all(informers.map((informer) => informer.stop()));
+    },
+  };
+}
+
+function importOfDerived(service: Service): ServiceKey | undefined {
+  const { labels, namespace = "" } = service.metadata;
+  const name = labels?.[SERVICE_NAME_LABEL];
+  if (labels?.[MANAGED_LABEL] !== "true" || name === undefined) return undefined;
+  return serviceKey({ namespace, name });
+}
+
+function importOfSlice(slice: EndpointSlice): ServiceKey | undefined {
+  const { labels, namespace = "" } = slice.metadata;
+  const name = labels?.[SERVICE_NAME_LABEL];
+  return name === undefined ? undefined : serviceKey({ namespace, name });
+}
+
+/** Imported slices are nobody's source: exporting them again would go round in circles. */
+function sourceOfSlice(slice: EndpointSlice): ServiceKey | undefined {
+  const { labels, namespace = "" } = slice.metadata;
+  const name = labels?.[KUBE_SERVICE_NAME_LABEL];
+  const isImported =
+    labels?.[MANAGED_BY_LABEL] === SLICE_MANAGER || importOfSlice(slice) !== undefined;
+  return name === undefined || isImported ? undefined : serviceKey({ namespace, name });
+}
+
+function listOf<T>(read: (object: T) => string | undefined): (object: T) => readonly string[] {
+  return (object) => {
+    const value = read(object);
+    return value === undefined ? [] : [value];
+  };
+}
+
+function distinct<T>(
+  before: T | undefined,
+  after: T | undefined,
+  read: (object: T) => ServiceKey | undefined,
+): ReadonlySet<ServiceKey> {
+  return new Set(
+    [before, after].flatMap((object) => (object === undefined ? [] : (read(object) ?? []))),
+  );
+}
+
+function pair(before: KubeObject | undefined, after: KubeObject | undefined) {
+  return { ...(before === undefined ? {} : { before }), ...(after === undefined ? {} : { after }) };
+}

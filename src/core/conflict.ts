@@ -1,0 +1,67 @@
+// Merge: a disagreement between exports in, a reason and a sentence that a person can act on out (R43, R45).
+
+import type { ClusterId } from "../api/names.ts";
+import type { ServiceShare } from "../api/share.ts";
+import { describePort, type MergedPorts } from "./ports.ts";
+
+export interface Conflict {
+  /** One of the reasons that the API defines, as in "PortConflict". */
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** The message of a condition is bounded by the API (32768); nobody reads that much. */
+const DROPPED_PORTS_NAMED = 8;
+const VALUE_LENGTH_SHOWN = 256;
+
+export function describeDisagreement(found: {
+  readonly reason: string;
+  readonly field: string;
+  readonly value: string;
+  readonly oldest: ServiceShare;
+  readonly disagreeing: number;
+  readonly total: number;
+}): Conflict {
+  const { reason, field, value, oldest, disagreeing, total } = found;
+  return {
+    reason,
+    message: `Conflicting ${field}. Using ${quote(value)} from ${nameOldest(oldest.cluster)}. ${count(disagreeing, total)}`,
+  };
+}
+
+export function describePortConflict(
+  oldest: ServiceShare,
+  total: number,
+  merged: MergedPorts,
+): Conflict[] {
+  if (merged.disagreeing.length === 0) return [];
+  const dropped = merged.dropped
+    .slice(0, DROPPED_PORTS_NAMED)
+    .map(
+      ({ cluster, port, keeps }) =>
+        ` Port ${quote(describePort(port))} of "${cluster}" is left out: the older ${quote(describePort(keeps))} takes its place.`,
+    );
+  const more = merged.dropped.length - dropped.length;
+  const rest = more > 0 ? ` ${more} more ports are left out.` : "";
+  const ports = merged.ports.map(describePort).join(", ");
+  return [
+    {
+      reason: "PortConflict",
+      message: `Conflicting ports. Using ${quote(ports)}, all ports merged with precedence to ${nameOldest(oldest.cluster)}. ${count(merged.disagreeing.length, total)}${dropped.join("")}${rest}`,
+    },
+  ];
+}
+
+function nameOldest(cluster: ClusterId): string {
+  return `oldest service export in "${cluster}"`;
+}
+
+function count(disagreeing: number, total: number): string {
+  return `${disagreeing}/${total} clusters disagree.`;
+}
+
+function quote(value: string): string {
+  const shown =
+    value.length > VALUE_LENGTH_SHOWN ? `${value.slice(0, VALUE_LENGTH_SHOWN)}…` : value;
+  return `"${shown}"`;
+}

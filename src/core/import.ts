@@ -1,0 +1,181 @@
+// Import: the merged service and what this cluster has of it in, the ServiceImport to write out (R13–R19, R41, R57–R59).
+
+import type { IPFamily, SessionAffinityConfig } from "../api/builtin.ts";
+import { SERVICE_IMPORT, type ServiceImport } from "../api/mcs.ts";
+import {
+  type ClusterId,
+  DERIVED_SERVICE_ANNOTATION,
+  MANAGED_LABEL,
+  type ServiceKey,
+  splitServiceKey,
+} from "../api/names.ts";
+import { apiVersionOf } from "../api/object.ts";
+import type { ImportType, SharedPort } from "../api/share.ts";
+import { type Judgement, planConditions } from "./condition.ts";
+import type { MergedService } from "./merge.ts";
+import { hasEntries, isSameData, type Write } from "./write.ts";
+
+/** The service as this cluster is to see it. */
+export interface ImportView {
+  readonly service: ServiceKey;
+  readonly type: ImportType;
+  readonly ports: readonly SharedPort[];
+  /** Families of the service that this cluster can serve. */
+  readonly ipFamilies: readonly IPFamily[];
+  /** Families that the exports ask for, served here or not. */
+  readonly askedFamilies: readonly IPFamily[];
+  readonly sessionAffinity?: "None" | "ClientIP";
+  readonly sessionAffinityConfig?: SessionAffinityConfig;
+  readonly internalTrafficPolicy?: "Cluster" | "Local";
+  readonly trafficDistribution?: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly clusters: readonly ClusterId[];
+  /** Absent when there is no virtual IP to carry. */
+  readonly derivedName: string | undefined;
+}
+
+/** What this cluster can make of the merged service (R42). */
+export function viewMerged(
+  merged: MergedService,
+  local: { readonly families: readonly IPFamily[]; readonly derivedName: string },
+): ImportView {
+  const ipFamilies = merged.ipFamilies.filter((family) => local.families.includes(family));
+  const isServed = merged.type === "ClusterSetIP" && ipFamilies.length > 0;
+  return {
+    ...merged,
+    ipFamilies,
+    askedFamilies: merged.ipFamilies,
+    derivedName: isServed ? local.derivedName : undefined,
+  };
+}
+
+/** Imports that we made, as opposed to those that an administrator wrote by hand. */
+export function isManaged(serviceImport: ServiceImport): boolean {
+  return serviceImport.metadata.labels?.[MANAGED_LABEL] === "true";
+}
+
+/** `ips` are the virtual IPs known so far. */
+export function planServiceImport(
+  view: ImportView,
+  ips: readonly string[],
+  observed: ServiceImport | undefined,
+): Write[] {
+  const desired = renderImport(view, ips);
+  if (observed === undefined) return [{ verb: "apply", resource: SERVICE_IMPORT, object: desired }];
+  const isSameMetadata =
+    hasEntries(observed.metadata.labels, desired.metadata.labels) &&
+    hasEntries(observed.metadata.annotations, desired.metadata.annotations);
+  if (isSameMetadata && isSameData(observed.spec, desired.spec)) return [];
+  const extra = Object.keys(observed.spec ?? {}).filter((key) => !(key in (desired.spec ?? {})));
+  // Fields that somebody else added cannot be applied away: the spec is ours alone (R19), so it is replaced.
+  return extra.length > 0
+    ? [{ verb: "replace", resource: SERVICE_IMPORT, object: { ...observed, ...pickSpec(desired) } }]
+    : [{ verb: "apply", resource: SERVICE_IMPORT, object: desired }];
+}
+
+function pickSpec(desired: ServiceImport): Pick<ServiceImport, "spec"> {
+  return desired.spec === undefined ? {} : { spec: desired.spec };
+}
+
+function renderImport(view: ImportView, ips: readonly string[]): ServiceImport {
+  const { namespace, name } = splitServiceKey(view.service);
+  const { sessionAffinity, sessionAffinityConfig, internalTrafficPolicy, trafficDistribution } =
+    view;
+  return {
+    apiVersion: apiVersionOf(SERVICE_IMPORT),
+    kind: SERVICE_IMPORT.kind,
+    metadata: {
+      namespace,
+      name,
+      // Ours last: an export must not be able to override our bookkeeping (R36).
+      labels: { ...view.labels, [MANAGED_LABEL]: "true" },
+      annotations: {
+        ...view.annotations,
+        ...(view.derivedName === undefined
+          ? {}
+          : { [DERIVED_SERVICE_ANNOTATION]: view.derivedName }),
+      },
+    },
+    spec: {
+      type: view.type,
+      ports: view.ports.map((port) => ({
+        ...(port.name === "" ? {} : { name: port.name }),
+        protocol: port.protocol,
+        ...(port.appProtocol === undefined ? {} : { appProtocol: port.appProtocol }),
+        port: port.port,
+      })),
+      ...renderAddresses(view, ips),
+      ...(sessionAffinity === undefined ? {} : { sessionAffinity }),
+      ...(sessionAffinityConfig === undefined ? {} : { sessionAffinityConfig }),
+      ...(internalTrafficPolicy === undefined ? {} : { internalTrafficPolicy }),
+      ...(trafficDistribution === undefined ? {} : { trafficDistribution }),
+    },
+  };
+}
+
+/** Addresses and families appear in one write, in one order (R41, R59); a headless import never has addresses (R58). */
+function renderAddresses(
+  view: ImportView,
+  ips: readonly string[],
+): { ips?: readonly string[]; ipFamilies?: readonly IPFamily[] } {
+  if (view.derivedName === undefined) {
+    return { ipFamilies: view.ipFamilies.length > 0 ? view.ipFamilies : view.askedFamilies };
+  }
+  return ips.length === 0 ? {} : { ips, ipFamilies: ips.map(familyOf) };
+}
+
+export function familyOf(ip: string): IPFamily {
+  return ip.includes(":") ? "IPv6" : "IPv4";
+}
+
+export function planImportStatus(input: {
+  readonly serviceImport: ServiceImport;
+  readonly clusters: readonly ClusterId[];
+  readonly hasSlices: boolean;
+  readonly ready: Judgement;
+  readonly now: string;
+}): Write[] {
+  const { serviceImport, clusters, hasSlices, ready, now } = input;
+  const status = {
+    clusters: clusters.map((cluster) => ({ cluster })),
+    endpointSliceObjects: hasSlices ? ("Present" as const) : ("Absent" as const),
+    conditions: planConditions({
+      before: serviceImport.status?.conditions ?? [],
+      judgements: [ready],
+      generation: serviceImport.metadata.generation,
+      now,
+    }),
+  };
+  const { conditions = [], ...rest } = serviceImport.status ?? {};
+  // Conditions of other types are other people's.
+  const ours = conditions.filter((condition) => condition.type === ready.type);
+  if (isSameData({ ...rest, conditions: ours }, status)) return [];
+  const { namespace = "", name = "" } = serviceImport.metadata;
+  const object: ServiceImport = {
+    apiVersion: serviceImport.apiVersion,
+    kind: serviceImport.kind,
+    metadata: { namespace, name },
+    status,
+  };
+  return [{ verb: "apply", resource: SERVICE_IMPORT, object, subresource: "status" }];
+}
+
+/** Whether the import can be used, and what is missing if not (R18). */
+export function judgeImport(view: ImportView, ips: readonly string[]): Judgement {
+  const type = "Ready";
+  if (view.ipFamilies.length === 0) {
+    const message = `The service speaks ${view.askedFamilies.join(" and ")}, which this cluster does not. Give the cluster that family, or export the service over one it has.`;
+    return { type, status: "False", reason: "IPFamilyNotSupported", message };
+  }
+  if (view.derivedName !== undefined && ips.length === 0) {
+    const message = "The service is waiting for its virtual IP.";
+    return { type, status: "False", reason: "Pending", message };
+  }
+  return {
+    type,
+    status: "True",
+    reason: "Ready",
+    message: "The service can be used in this cluster.",
+  };
+}

@@ -1,0 +1,191 @@
+// Plan: everything this cluster knows about one service in, the writes that are due now out; empty when nothing differs.
+// Later writes need what earlier ones return (uid, virtual IP), so the shell plans again after it has written.
+//
+//   ServiceImport ─uid─▶ derived Service ─virtual IP─▶ ServiceImport.spec.ips ─▶ status
+//   EndpointSlices need only names, and go along with the first.
+
+import {
+  type EndpointSlice,
+  type IPFamily,
+  NAMESPACE,
+  SERVICE,
+  type Service,
+} from "../api/builtin.ts";
+import { derivedServiceName } from "../api/digest.ts";
+import { SERVICE_IMPORT, type ServiceImport } from "../api/mcs.ts";
+import { type ClusterId, type ServiceKey, splitServiceKey } from "../api/names.ts";
+import { apiVersionOf } from "../api/object.ts";
+import type { Contribution } from "../api/share.ts";
+import { isDerived, planDerived, readVirtualIps } from "./derived.ts";
+import { judgeHandmade, planHandmadeSlices, planHandmadeSpec, viewImport } from "./handmade.ts";
+import {
+  familyOf,
+  type ImportView,
+  isManaged,
+  judgeImport,
+  planImportStatus,
+  planServiceImport,
+  viewMerged,
+} from "./import.ts";
+import type { Liveness } from "./liveness.ts";
+import { mergeShares } from "./merge.ts";
+import { compareText } from "./order.ts";
+import { planSliceRemoval, planSlices } from "./slices.ts";
+import { deletionOf, type Write } from "./write.ts";
+
+export interface ImportInput {
+  /** The importing cluster. */
+  readonly cluster: ClusterId;
+  readonly service: ServiceKey;
+  /** Families that the importing cluster can give a Service. */
+  readonly families: readonly IPFamily[];
+  readonly namespace: NamespaceState;
+  /** Whether a missing namespace is made for the import (R14). */
+  readonly makesNamespace: boolean;
+  readonly contributions: readonly Contribution[];
+  readonly livenessOf: (cluster: ClusterId) => Liveness;
+  /** True for a source of which not everything is known yet: nothing of it may be taken away. */
+  readonly isAwaited: (cluster: ClusterId) => boolean;
+  /** No source at all is awaited. */
+  readonly isComplete: boolean;
+  readonly observed: ObservedImport;
+  /** Why the API server refused the virtual IP that was asked for, if it did. */
+  readonly refusedIp?: string;
+  readonly now: string;
+}
+
+/** `denied`: nothing is imported into it, whether it is there or not. */
+export type NamespaceState = "present" | "missing" | "terminating" | "denied";
+
+export interface ObservedImport {
+  readonly serviceImport: ServiceImport | undefined;
+  readonly derived: Service | undefined;
+  /** All slices labelled for the import, whoever wrote them. */
+  readonly slices: readonly EndpointSlice[];
+}
+
+export function planImport(input: ImportInput): Write[] {
+  const { serviceImport } = input.observed;
+  if (input.namespace === "terminating") return [];
+  if (input.namespace === "missing") return planNamespace(input);
+  if (input.namespace === "denied") return planAbsence(input);
+  if (serviceImport !== undefined && isHeld(input, serviceImport)) {
+    return planPresence(input, viewHeld(input, serviceImport));
+  }
+  const merged = mergeShares(input.contributions.map(({ share }) => share));
+  return merged === undefined
+    ? planAbsence(input)
+    : planPresence(input, viewMerged(merged, localFacts(input)));
+}
+
+function planNamespace(input: ImportInput): Write[] {
+  if (!input.makesNamespace || input.contributions.length === 0) return [];
+  const { namespace: name } = splitServiceKey(input.service);
+  const object = { apiVersion: apiVersionOf(NAMESPACE), kind: NAMESPACE.kind, metadata: { name } };
+  return [{ verb: "apply", resource: NAMESPACE, object }];
+}
+
+function localFacts(input: ImportInput) {
+  const { service, families } = input;
+  return { service, families, derivedName: derivedServiceName(service) };
+}
+
+/** A contributing cluster has not been heard since we started: until it is, the import stays as it was written. */
+function isHeld(input: ImportInput, serviceImport: ServiceImport): boolean {
+  const heard = new Set<string>(input.contributions.map(({ share }) => share.cluster));
+  return (serviceImport.status?.clusters ?? []).some(
+    ({ cluster }) => input.isAwaited(cluster as ClusterId) && !heard.has(cluster),
+  );
+}
+
+function viewHeld(input: ImportInput, serviceImport: ServiceImport): ImportView {
+  const view = viewImport(serviceImport, localFacts(input));
+  const heard = input.contributions.map(({ share }) => share.cluster);
+  return { ...view, clusters: [...new Set([...view.clusters, ...heard])].toSorted(compareText) };
+}
+
+function planPresence(input: ImportInput, view: ImportView): Write[] {
+  const { serviceImport, derived, slices } = input.observed;
+  const ips = view.derivedName === undefined ? [] : readVirtualIps(derived);
+  // While the derived Service is being made anew the import goes on showing what it had.
+  const isRemade = view.derivedName !== undefined && derived === undefined;
+  const shown = isRemade ? (serviceImport?.spec?.ips ?? []) : ips;
+  const due = [
+    ...planServiceImport(view, shown, serviceImport),
+    ...planVirtualIp(input, view),
+    ...planSlices({ ...input, view }, slices),
+  ];
+  if (due.length > 0 || serviceImport === undefined) return due;
+  const { clusters } = view;
+  const ready = judgeImport(view, ips);
+  return planImportStatus({ serviceImport, clusters, hasSlices: true, ready, now: input.now });
+}
+
+/** Nobody exports the service: what we made goes, what others made stays. */
+function planAbsence(input: ImportInput): Write[] {
+  const { serviceImport, derived, slices } = input.observed;
+  if (serviceImport !== undefined && !isManaged(serviceImport)) {
+    return planHandmade(input, serviceImport);
+  }
+  // An import that does not say where it came from may belong to a cluster that has not been heard yet.
+  const isOfUnknownOrigin = (serviceImport?.status?.clusters ?? []).length === 0;
+  if (!input.isComplete && isOfUnknownOrigin) return [];
+  return [
+    ...(serviceImport === undefined ? [] : [deletionOf(SERVICE_IMPORT, serviceImport)]),
+    ...(derived === undefined || !isDerived(derived) ? [] : [deletionOf(SERVICE, derived)]),
+    ...planSliceRemoval(slices),
+  ];
+}
+
+function planHandmade(input: ImportInput, serviceImport: ServiceImport): Write[] {
+  const { derived, slices } = input.observed;
+  const view = viewImport(serviceImport, localFacts(input));
+  const ips = view.derivedName === undefined ? [] : readVirtualIps(derived);
+  const due = [
+    ...planHandmadeSpec(view, ips, serviceImport),
+    ...(input.refusedIp === undefined ? planVirtualIp(input, view) : []),
+    ...planHandmadeSlices(view, slices),
+  ];
+  if (due.length > 0) return due;
+  const { refusedIp } = input;
+  return planImportStatus({
+    serviceImport,
+    clusters: view.clusters,
+    hasSlices: slices.length > 0,
+    ready: judgeHandmade(view, {
+      ips,
+      asked: serviceImport.spec?.ips ?? [],
+      ...(refusedIp === undefined ? {} : { refusedIp }),
+    }),
+    now: input.now,
+  });
+}
+
+function planVirtualIp(input: ImportInput, view: ImportView): Write[] {
+  const { serviceImport, derived } = input.observed;
+  if (view.derivedName === undefined) {
+    return derived === undefined || !isDerived(derived) ? [] : [deletionOf(SERVICE, derived)];
+  }
+  const uid = serviceImport?.metadata.uid;
+  if (serviceImport === undefined || uid === undefined) return [];
+  // What the Service has is kept; a lost Service is made again with what the import shows (R57).
+  const known = derived === undefined ? (serviceImport.spec?.ips ?? []) : readVirtualIps(derived);
+  const { apiVersion, kind, metadata } = serviceImport;
+  return planDerived(
+    {
+      view,
+      derivedName: view.derivedName,
+      owner: { apiVersion, kind, name: metadata.name ?? "", uid },
+      ips: input.refusedIp === undefined ? orderByFamily(known, view.ipFamilies) : [],
+    },
+    derived,
+  );
+}
+
+/** A Service can be asked for a second address only together with the first. */
+function orderByFamily(ips: readonly string[], families: readonly IPFamily[]): readonly string[] {
+  const [first = [], second = []] = families.map((family) =>
+    ips.filter((ip) => familyOf(ip) === family),
+  );
+  return first.length === 0 ? [] : [...first, ...second];
+}

@@ -1,0 +1,84 @@
+// The hub of central mode: shares in, the same shares out to every importer. Nothing is stored: all of it can be rebuilt
+// from the clusters themselves, so a crash loses nothing.
+
+import type { ClusterId, ServiceKey } from "../api/names.ts";
+import type { Contribution } from "../api/share.ts";
+import { isSameData } from "../core/write.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Hub, HubListener, HubMember } from "../ports/hub.ts";
+
+interface MemberRecord {
+  isComplete: boolean;
+  heardAtMs: number;
+}
+
+export interface MemoryHub extends Hub {
+  /** False when the id is taken. */
+  admit(cluster: ClusterId): boolean;
+  /** Whether members remain whose id is not known yet has changed. */
+  reviewMembers(): void;
+}
+
+export function createMemoryHub(clock: Clock, hasStrangers: () => boolean): MemoryHub {
+  const shares = new Map<ServiceKey, Map<ClusterId, Contribution>>();
+  const members = new Map<ClusterId, MemberRecord>();
+  const listeners = new Set<HubListener>();
+
+  function tellService(service: ServiceKey): void {
+    for (const listener of listeners) listener.onService(service);
+  }
+  function tellMembers(): void {
+    for (const listener of listeners) listener.onMembers();
+  }
+  function requireMember(cluster: ClusterId): MemberRecord {
+    const member = members.get(cluster);
+    if (member === undefined) throw new Error(`cluster "${cluster}" was never admitted to the hub`);
+    return member;
+  }
+
+  return {
+    admit(cluster) {
+      if (members.has(cluster)) return false;
+      members.set(cluster, { isComplete: false, heardAtMs: clock.monotonic() });
+      tellMembers();
+      return true;
+    },
+    async publish(contribution) {
+      const { cluster, service } = contribution.share;
+      requireMember(cluster);
+      const ofService = shares.get(service) ?? new Map<ClusterId, Contribution>();
+      if (isSameData(ofService.get(cluster), contribution)) return;
+      ofService.set(cluster, contribution);
+      shares.set(service, ofService);
+      tellService(service);
+    },
+    async withdraw(cluster, service) {
+      requireMember(cluster);
+      const ofService = shares.get(service);
+      if (ofService?.delete(cluster) !== true) return;
+      if (ofService.size === 0) shares.delete(service);
+      tellService(service);
+    },
+    async completeSync(cluster) {
+      const member = requireMember(cluster);
+      if (member.isComplete) return;
+      member.isComplete = true;
+      tellMembers();
+    },
+    async heartbeat(cluster) {
+      requireMember(cluster).heardAtMs = clock.monotonic();
+    },
+    contributions: (service) => [...(shares.get(service)?.values() ?? [])],
+    services: () => shares.keys(),
+    members: () =>
+      [...members].map(([cluster, { isComplete, heardAtMs }]): HubMember => {
+        return { cluster, isComplete, silentMs: clock.monotonic() - heardAtMs };
+      }),
+    hasStrangers,
+    reviewMembers: tellMembers,
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}

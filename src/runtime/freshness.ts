@@ -1,0 +1,96 @@
+// What we just wrote, until the informer has seen it: without it, a reconcile that runs before its own writes have come
+// back through the watch would write them again. Grouped by the key whose reconcile wrote.
+
+import type { KubeObject, Resource } from "../api/object.ts";
+import type { Clock } from "../ports/clock.ts";
+import { keyOf } from "./informer.ts";
+
+/** A relist may skip the very version that we wrote; then the cache is right and the memory must fade. */
+export const REMEMBER_MS = 5_000;
+
+interface Memory {
+  readonly written: KubeObject;
+  readonly isDeleted: boolean;
+  readonly untilMs: number;
+}
+
+export interface Freshness {
+  wrote(owner: string, resource: Resource, written: KubeObject): void;
+  deleted(owner: string, resource: Resource, gone: KubeObject): void;
+  /** The informer told of a change: from here on its cache knows. */
+  saw(owner: string, resource: Resource, change: { before?: KubeObject; after?: KubeObject }): void;
+  /** The cached objects of one owner, corrected by what we know better. */
+  correct<T extends KubeObject>(
+    owner: string,
+    resource: Resource<T>,
+    cached: readonly T[],
+  ): readonly T[];
+  /** Something of this owner is remembered: look again once it has faded. */
+  isAhead(owner: string): boolean;
+}
+
+export function createFreshness(clock: Clock): Freshness {
+  const owners = new Map<string, Map<string, Memory>>();
+
+  function remember(
+    owner: string,
+    resource: Resource,
+    written: KubeObject,
+    isDeleted: boolean,
+  ): void {
+    const memories = owners.get(owner) ?? new Map<string, Memory>();
+    const untilMs = clock.monotonic() + REMEMBER_MS;
+    memories.set(nameOf(resource, written), { written, isDeleted, untilMs });
+    owners.set(owner, memories);
+  }
+  function forget(owner: string, name: string): void {
+    const memories = owners.get(owner);
+    memories?.delete(name);
+    if (memories?.size === 0) owners.delete(owner);
+  }
+  function recall(owner: string): readonly (readonly [string, Memory])[] {
+    const now = clock.monotonic();
+    const memories = [...(owners.get(owner) ?? [])];
+    for (const [name, memory] of memories) if (memory.untilMs <= now) forget(owner, name);
+    return memories.filter(([, memory]) => memory.untilMs > now);
+  }
+
+  return {
+    wrote: (owner, resource, written) => remember(owner, resource, written, false),
+    deleted: (owner, resource, gone) => remember(owner, resource, gone, true),
+    saw(owner, resource, { before, after }) {
+      const object = after ?? before;
+      if (object === undefined) return;
+      const name = nameOf(resource, object);
+      const memory = owners.get(owner)?.get(name);
+      if (memory !== undefined && isSeen(memory, after)) forget(owner, name);
+    },
+    correct<T extends KubeObject>(owner: string, resource: Resource<T>, cached: readonly T[]) {
+      const memories = recall(owner).filter(([name]) => name.startsWith(prefixOf(resource)));
+      if (memories.length === 0) return cached;
+      const corrected = new Map(cached.map((object) => [nameOf(resource, object), object]));
+      for (const [name, memory] of memories) {
+        if (memory.isDeleted) corrected.delete(name);
+        else corrected.set(name, memory.written as T);
+      }
+      return [...corrected.values()];
+    },
+    isAhead: (owner) => recall(owner).length > 0,
+  };
+}
+
+/** Events come in order: any other version of the object is older than what we wrote. */
+function isSeen(memory: Memory, after: KubeObject | undefined): boolean {
+  const { uid, resourceVersion } = memory.written.metadata;
+  if (memory.isDeleted) return after === undefined || after.metadata.uid !== uid;
+  if (after === undefined) return false;
+  return after.metadata.resourceVersion === resourceVersion;
+}
+
+function prefixOf(resource: Resource): string {
+  return `${resource.group}/${resource.plural} `;
+}
+
+function nameOf(resource: Resource, object: KubeObject): string {
+  return prefixOf(resource) + keyOf(object.metadata);
+}
