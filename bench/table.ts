@@ -1,0 +1,59 @@
+// Bench: results → the table that people read, and whether every stated goal was met. Pure.
+
+import type { Spread } from "./measure.ts";
+
+export interface BenchOptions {
+  readonly quick: boolean;
+  readonly rounds: number;
+}
+
+export interface Row {
+  readonly name: string;
+  readonly unit: "ms" | "MB";
+  /** Medians. */
+  readonly ours: number;
+  readonly floor: number;
+  /** Of ours to the floor in the same round. */
+  readonly ratio: Spread;
+  /** The median ratio must not exceed it; absent: shown only. */
+  readonly goal?: number;
+}
+
+export interface BenchResult {
+  readonly title: string;
+  readonly rows: readonly Row[];
+}
+
+export function isMet({ ratio, goal }: Row): boolean {
+  return goal === undefined || ratio.median <= goal;
+}
+
+export function renderResult({ title, rows }: BenchResult): string {
+  const lines = [["", "ours", "floor", "ratio", "spread", "goal", ""], ...rows.map(cellsOf)];
+  const widths = lines[0]?.map((_, column) =>
+    Math.max(...lines.map((cells) => cells[column]?.length ?? 0)),
+  );
+  const padded = lines.map((cells) =>
+    cells
+      .map((cell, column) => {
+        const width = widths?.[column] ?? 0;
+        return column === 0 ? cell.padEnd(width) : cell.padStart(width);
+      })
+      .join("  ")
+      .trimEnd(),
+  );
+  return `${[title, ...padded].join("\n")}\n`;
+}
+
+function cellsOf(row: Row): string[] {
+  const { ours, floor, unit, ratio, goal } = row;
+  return [
+    row.name,
+    `${ours.toFixed(0)} ${unit}`,
+    `${floor.toFixed(0)} ${unit}`,
+    ratio.median.toFixed(2),
+    `${ratio.min.toFixed(2)}–${ratio.max.toFixed(2)}`,
+    goal === undefined ? "" : `≤ ${goal}`,
+    goal === undefined ? "" : isMet(row) ? "met" : "MISSED",
+  ];
+}
