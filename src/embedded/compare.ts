@@ -45,24 +45,42 @@ function compare(
   // Most of an object is untouched by most writes.
   if (before === after) return;
   const shape = commonShape(type, before, after);
+  if (shape === undefined) {
+    // A value of another kind: the old one goes with all it held, the new one comes with all it holds.
+    out.modified.insert(path);
+    compareChildren(type, before, undefined, path, out);
+    compareChildren(type, undefined, after, path, out);
+    return;
+  }
   if (shape.kind === "leaf" || (isEmptyValue(before) && isEmptyValue(after))) {
     if (before === undefined) out.added.insert(path);
     else if (after === undefined) out.removed.insert(path);
     else if (!equalJson(before, after)) out.modified.insert(path);
     return;
   }
-  if (shape.kind === "map") {
+  compareChildren(type, before, after, path, out);
+  if (before === undefined) out.added.insert(path);
+  else if (after === undefined) out.removed.insert(path);
+}
+
+function compareChildren(
+  type: Type,
+  before: Json | undefined,
+  after: Json | undefined,
+  path: FieldPath,
+  out: ComparisonBuilder,
+): void {
+  const shape = commonShape(type, before, after);
+  if (shape?.kind === "map") {
     const left = isJsonObject(before) ? before : {};
     const right = isJsonObject(after) ? after : {};
     for (const key of new Set([...Object.keys(left), ...Object.keys(right)])) {
       const child = fieldTypeOrFree(type, key);
       compare(child, getField(left, key), getField(right, key), [...path, fieldElement(key)], out);
     }
-  } else {
+  } else if (shape?.kind === "list") {
     compareItems(shape, before, after, path, out);
   }
-  if (before === undefined) out.added.insert(path);
-  else if (after === undefined) out.removed.insert(path);
 }
 
 function compareItems(

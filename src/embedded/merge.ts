@@ -23,7 +23,8 @@ export function mergeValues(
   if (over === undefined) return base;
   if (base === undefined) return over;
   const shape = commonShape(type, base, over);
-  if (shape.kind === "leaf" || (isEmptyValue(base) && isEmptyValue(over))) return over;
+  if (shape === undefined || shape.kind === "leaf") return over;
+  if (isEmptyValue(base) && isEmptyValue(over)) return over;
   // A null laid on a map or list that merges leaves it as it is.
   if (over === null) return base;
   if (shape.kind === "list") return mergeItems(shape, base, over);
@@ -94,13 +95,11 @@ function mergeItems(shape: ListShape, base: Json, over: Json): readonly Json[] {
   return out;
 }
 
-/** The value without the paths of the set; undefined when nothing is left. */
-export function removeFields(type: Type, value: Json, set: FieldSet): Json | undefined {
+/** The value without the paths of the set. What is not in the set itself stays, if empty. */
+export function removeFields(type: Type, value: Json, set: FieldSet): Json {
   if (isEmptySet(set)) return value;
   const shape = shapeOf(type, value);
-  if (shape.kind === "leaf") return typeof value === "object" ? undefined : value;
-  if (shape.kind === "map") {
-    if (!isJsonObject(value)) return undefined;
+  if (shape.kind === "map" && isJsonObject(value)) {
     const kept: Record<string, Json> = {};
     for (const [key, child] of Object.entries(value)) {
       const element = fieldElement(key);
@@ -108,16 +107,17 @@ export function removeFields(type: Type, value: Json, set: FieldSet): Json | und
       const below = set.children.get(element);
       const rest =
         below === undefined ? child : removeFields(fieldTypeOrFree(type, key), child, below);
-      if (rest !== undefined) setField(kept, key, rest);
+      setField(kept, key, rest);
     }
-    return Object.keys(kept).length === 0 ? undefined : kept;
+    return kept;
   }
-  const kept = (isJsonArray(value) ? value : []).flatMap((item) => {
-    const element = itemElement(shape, item);
-    if (set.members.has(element)) return [];
-    const below = set.children.get(element);
-    const rest = below === undefined ? item : removeFields(shape.item, item, below);
-    return rest === undefined ? [] : [rest];
-  });
-  return kept.length === 0 ? undefined : kept;
+  if (shape.kind === "list" && isJsonArray(value)) {
+    return value.flatMap((item) => {
+      const element = itemElement(shape, item);
+      if (set.members.has(element)) return [];
+      const below = set.children.get(element);
+      return [below === undefined ? item : removeFields(shape.item, item, below)];
+    });
+  }
+  return value;
 }

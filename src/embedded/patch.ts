@@ -3,15 +3,21 @@
 import { equalJson, getField, isJsonArray, isJsonObject, omitField, setField } from "./json.ts";
 import type { Json, JsonObject } from "./types.ts";
 
-/** The patch is malformed ("BadRequest") or does not fit the document ("Invalid"). */
+/** BadRequest, Invalid and InternalError are what servers answer, status 400, 422 and 500; the cause says more. */
 export class PatchError extends Error {
   override readonly name = "PatchError";
-  readonly reason: "BadRequest" | "Invalid";
+  readonly reason: "BadRequest" | "Invalid" | "InternalError";
 
-  constructor(reason: "BadRequest" | "Invalid", message: string) {
-    super(message);
+  constructor(reason: PatchError["reason"], message: string, options?: ErrorOptions) {
+    super(message, options);
     this.reason = reason;
   }
+}
+
+/** Servers do not say which operation failed, or why. */
+function rejected(detail: string): PatchError {
+  const message = "the server rejected our request due to an error in our request";
+  return new PatchError("Invalid", message, { cause: new Error(detail) });
 }
 
 /** RFC 7386: null removes, objects merge, everything else replaces. */
@@ -33,137 +39,103 @@ export function applyMergePatch(target: Json | undefined, patch: Json): Json {
 
 type Pointer = readonly string[];
 
-/** RFC 6902. Throws a PatchError; then nothing of the patch counts. */
+/**
+ * RFC 6902, as lenient as API servers are: a missing value is null, `replace` may add a key, a missing key equals null.
+ * Throws a PatchError; then nothing of the patch counts.
+ */
 export function applyJsonPatch(document: Json, patch: Json): Json {
-  if (!isJsonArray(patch)) {
-    throw new PatchError("BadRequest", "error decoding patch: a JSON patch is an array");
-  }
-  // Operations are read before any is applied, so that a malformed one is told from one that fails.
-  const operations = patch.map(readOperation);
-  return operations.reduce<Json>((current, operation) => operation(current), document);
+  if (!isJsonArray(patch)) throw malformed(patch, "[]handlers.jsonPatchOp");
+  // All operations are read before any is applied, so that a malformed one is told from one that fails.
+  const operations = patch.map((operation) => {
+    if (!isJsonObject(operation)) throw malformed(operation, "handlers.jsonPatchOp");
+    return operation;
+  });
+  return operations.reduce<Json>(applyOperation, document);
 }
 
-type Operation = (document: Json) => Json;
+function malformed(value: Json, expected: string): PatchError {
+  const found = isJsonArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value;
+  return new PatchError(
+    "BadRequest",
+    `error decoding patch: json: cannot unmarshal ${found} into Go value of type ${expected}`,
+  );
+}
 
-function readOperation(operation: Json): Operation {
-  if (!isJsonObject(operation)) {
-    throw new PatchError("BadRequest", "error decoding patch: an operation is an object");
-  }
-  const op = String(getField(operation, "op") ?? "");
+function applyOperation(document: Json, operation: JsonObject): Json {
+  const op = getField(operation, "op");
   const path = readPointer(operation, "path");
-  switch (op) {
-    case "add": {
-      const value = readValue(operation);
-      return (document) => add(document, path, value);
-    }
-    case "remove":
-      return (document) => remove(document, path, "remove");
-    case "replace": {
-      const value = readValue(operation);
-      return (document) => {
-        if (path.length === 0) return value;
-        requireAt(document, path, "replace");
-        return edit(document, path, "replace", (parent, key) => setAt(parent, key, value));
-      };
-    }
-    case "move": {
-      const from = readPointer(operation, "from");
-      if (from.length < path.length && from.every((step, index) => step === path[index])) {
-        throw new PatchError("Invalid", "move operation cannot move a value into itself");
-      }
-      return (document) => {
-        const value = requireAt(document, from, "move");
-        return add(remove(document, from, "move"), path, value);
-      };
-    }
-    case "copy": {
-      const from = readPointer(operation, "from");
-      return (document) => add(document, path, requireAt(document, from, "copy"));
-    }
-    case "test": {
-      const value = readValue(operation);
-      return (document) => {
-        if (equalJson(valueAt(document, path), value)) return document;
-        throw new PatchError("Invalid", `testing value ${renderPointer(path)} failed: test failed`);
-      };
-    }
-    default:
-      throw new PatchError("Invalid", `Unexpected kind: ${op}`);
+  const value = getField(operation, "value") ?? null;
+  if (op === "add") return add(document, path, value);
+  if (op === "remove") return remove(document, path);
+  if (op === "replace") return replace(document, path, value);
+  if (op === "test") {
+    if (path.length > 0) requireParent(document, path);
+    if (equalJson(valueAt(document, path) ?? null, value)) return document;
+    throw rejected(`testing value ${renderPointer(path)} failed`);
   }
-}
-
-function readValue(operation: JsonObject): Json {
-  const value = getField(operation, "value");
-  if (value !== undefined) return value;
-  throw new PatchError("BadRequest", "error decoding patch: the operation has no value");
+  if (op === "copy") {
+    const from = readPointer(operation, "from");
+    requireParent(document, from);
+    return add(document, path, valueAt(document, from) ?? null);
+  }
+  if (op === "move") {
+    const from = readPointer(operation, "from");
+    const moved = valueAt(document, from);
+    return add(remove(document, from), path, moved ?? null);
+  }
+  throw rejected(`unexpected kind of operation: ${JSON.stringify(op)}`);
 }
 
 function readPointer(operation: JsonObject, name: "path" | "from"): Pointer {
   const text = getField(operation, name);
-  if (typeof text !== "string") {
-    throw new PatchError("BadRequest", `error decoding patch: the operation has no ${name}`);
-  }
+  if (typeof text !== "string") throw rejected(`the operation has no ${name}`);
   if (text === "") return [];
-  if (!text.startsWith("/")) {
-    throw new PatchError(
-      "Invalid",
-      `jsonpatch: ${name} ${JSON.stringify(text)} does not start with "/"`,
-    );
-  }
-  // "~01" is "~1": the order of the two replacements matters.
-  return text
-    .slice(1)
-    .split("/")
-    .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
+  // Servers ignore what stands before the first slash. "~01" is "~1": the order of the two replacements matters.
+  const [, ...steps] = text.split("/");
+  if (steps.length === 0) throw rejected(`${JSON.stringify(text)} is no pointer`);
+  return steps.map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
 function renderPointer(pointer: Pointer): string {
   return pointer.map((step) => `/${step.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }
 
+const INDEX = /^(0|[1-9]\d*)$/;
+
 function valueAt(document: Json, pointer: Pointer): Json | undefined {
   let value: Json | undefined = document;
   for (const step of pointer) {
-    if (isJsonArray(value)) value = /^(0|[1-9]\d*)$/.test(step) ? value[Number(step)] : undefined;
+    if (isJsonArray(value)) value = INDEX.test(step) ? value[Number(step)] : undefined;
     else value = isJsonObject(value) ? getField(value, step) : undefined;
   }
   return value;
 }
 
-function missing(op: string, pointer: Pointer): PatchError {
-  const where = renderPointer(pointer);
-  return new PatchError(
-    "Invalid",
-    `${op} operation does not apply: doc is missing path: "${where}": missing value`,
-  );
+function requireParent(document: Json, pointer: Pointer): void {
+  const parent = valueAt(document, pointer.slice(0, -1));
+  if (isJsonArray(parent)) arrayIndex(pointer.at(-1) ?? "", parent.length - 1);
+  else if (!isJsonObject(parent)) throw missing(pointer);
 }
 
-function requireAt(document: Json, pointer: Pointer, op: string): Json {
-  const value = valueAt(document, pointer);
-  if (value === undefined) throw missing(op, pointer);
-  return value;
+function missing(pointer: Pointer): PatchError {
+  return rejected(`doc is missing path: ${renderPointer(pointer)}`);
 }
 
 /** Rebuilds the containers on the way to the pointer's parent. */
-function edit(
-  document: Json,
-  pointer: Pointer,
-  op: string,
-  change: (parent: Json, key: string) => Json,
-): Json {
+function edit(document: Json, pointer: Pointer, change: (parent: Json, key: string) => Json): Json {
   const [step, ...rest] = pointer;
   if (step === undefined) return document;
   if (rest.length === 0) {
-    if (!isJsonArray(document) && !isJsonObject(document)) throw missing(op, pointer);
+    if (!isJsonArray(document) && !isJsonObject(document)) throw missing(pointer);
     return change(document, step);
   }
   const child = valueAt(document, [step]);
-  if (child === undefined) throw missing(op, pointer);
-  return setAt(document, step, edit(child, rest, op, change));
+  if (child === undefined) throw missing(pointer);
+  return setAt(document, step, edit(child, rest, change));
 }
 
 function setAt(parent: Json, key: string, value: Json): Json {
-  if (isJsonArray(parent)) return parent.with(Number(key), value);
+  if (isJsonArray(parent)) return parent.with(arrayIndex(key, parent.length - 1), value);
   const copy: Record<string, Json> = {};
   if (isJsonObject(parent)) {
     for (const [name, current] of Object.entries(parent)) setField(copy, name, current);
@@ -174,28 +146,28 @@ function setAt(parent: Json, key: string, value: Json): Json {
 
 function add(document: Json, pointer: Pointer, value: Json): Json {
   if (pointer.length === 0) return value;
-  return edit(document, pointer, "add", (parent, key) => {
+  return edit(document, pointer, (parent, key) => {
     if (!isJsonArray(parent)) return setAt(parent, key, value);
-    const index = key === "-" ? parent.length : arrayIndex(key, parent.length, "add");
+    const index = key === "-" ? parent.length : arrayIndex(key, parent.length);
     return parent.toSpliced(index, 0, value);
   });
 }
 
-function remove(document: Json, pointer: Pointer, op: string): Json {
-  if (pointer.length === 0)
-    throw new PatchError("Invalid", `${op} operation does not apply to the whole document`);
-  requireAt(document, pointer, op);
-  return edit(document, pointer, op, (parent, key) => {
-    if (isJsonArray(parent)) return parent.toSpliced(arrayIndex(key, parent.length - 1, op), 1);
+function replace(document: Json, pointer: Pointer, value: Json): Json {
+  if (pointer.length === 0) return value;
+  return edit(document, pointer, (parent, key) => setAt(parent, key, value));
+}
+
+function remove(document: Json, pointer: Pointer): Json {
+  if (valueAt(document, pointer) === undefined || pointer.length === 0) throw missing(pointer);
+  return edit(document, pointer, (parent, key) => {
+    if (isJsonArray(parent)) return parent.toSpliced(arrayIndex(key, parent.length - 1), 1);
     return isJsonObject(parent) ? omitField(parent, key) : parent;
   });
 }
 
-function arrayIndex(step: string, max: number, op: string): number {
-  const index = /^(0|[1-9]\d*)$/.test(step) ? Number(step) : Number.NaN;
+function arrayIndex(step: string, max: number): number {
+  const index = INDEX.test(step) ? Number(step) : Number.NaN;
   if (index <= max) return index;
-  throw new PatchError(
-    "Invalid",
-    `${op} operation does not apply: index ${step} is out of bounds: invalid index referenced`,
-  );
+  throw rejected(`index ${step} is out of bounds`);
 }

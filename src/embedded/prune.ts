@@ -1,6 +1,6 @@
 // Schema, pruning: a schema and an object in; the object without what the schema does not know, and the paths of what went, out.
 
-import { isJsonArray, isJsonObject, setField } from "./json.ts";
+import { getField, isJsonArray, isJsonObject, setField } from "./json.ts";
 import { childSchema, isBuiltin, resolveSchema, rootSchema } from "./resolve.ts";
 import type { Definitions, Json, JsonObject, Schema } from "./types.ts";
 
@@ -15,7 +15,23 @@ export interface Pruned {
 export function pruneUnknown(schema: Schema, definitions: Definitions, object: JsonObject): Pruned {
   const unknown: string[] = [];
   const pruned = pruneFields({ definitions, unknown }, rootSchema(schema, definitions), object, "");
-  return { object: pruned, unknown: unknown.sort() };
+  return { object: withoutEmptyMeta(pruned), unknown: unknown.sort() };
+}
+
+/** Servers hold metadata as a struct that leaves out what is empty, so an empty map of labels is none. */
+function withoutEmptyMeta(object: JsonObject): JsonObject {
+  const metadata = getField(object, "metadata");
+  if (!isJsonObject(metadata)) return object;
+  const kept = Object.entries(metadata).filter(([, value]) => !isEmptyMeta(value));
+  if (kept.length === Object.keys(metadata).length) return object;
+  return { ...object, metadata: Object.fromEntries(kept) };
+}
+
+function isEmptyMeta(value: Json): boolean {
+  if (value === null || value === "") return true;
+  return isJsonArray(value)
+    ? value.length === 0
+    : isJsonObject(value) && Object.keys(value).length === 0;
 }
 
 interface Pruning {

@@ -197,7 +197,8 @@ function holds({ operator, values }: LabelRequirement, value: string | undefined
       return value !== undefined && values.includes(value);
     case "notin":
       return value === undefined || !values.includes(value);
-    default:
+    case "gt":
+    case "lt":
   }
   // A label that is no integer is neither greater nor less.
   if (value === undefined || !/^[+-]?\d+$/.test(value)) return false;

@@ -55,7 +55,7 @@ function mergeMap(typed: Typed, target: JsonObject, patch: JsonObject): JsonObje
   const body = omitField(patch, PATCH);
   if (directive === "replace") return body;
   if (directive === "delete") return {};
-  if (directive !== undefined && directive !== "merge") throw unknownDirective(directive);
+  if (directive !== undefined && directive !== "merge") throw unknownDirective(directive, patch);
   const merged: Record<string, Json> = {};
   for (const [key, value] of Object.entries(retained(target, body))) setField(merged, key, value);
   const consumed = new Set<string>([RETAIN_KEYS]);
@@ -90,9 +90,22 @@ function mergeMap(typed: Typed, target: JsonObject, patch: JsonObject): JsonObje
   return merged;
 }
 
-function unknownDirective(directive: Json): PatchError {
-  const text = typeof directive === "string" ? directive : JSON.stringify(directive);
-  return new PatchError("BadRequest", `unknown patch type ${JSON.stringify(text)} found in map`);
+function internal(message: string): PatchError {
+  return new PatchError("InternalError", message);
+}
+
+function unknownDirective(directive: Json, patch: JsonObject): PatchError {
+  return internal(`unknown patch type: ${renderGo(directive)} in map: ${renderGo(patch)}`);
+}
+
+/** As Go prints maps and slices, which servers put into these messages. */
+function renderGo(value: Json): string {
+  if (isJsonArray(value)) return `[${value.map(renderGo).join(" ")}]`;
+  if (!isJsonObject(value)) return typeof value === "string" ? value : JSON.stringify(value);
+  const fields = Object.keys(value)
+    .sort()
+    .map((key) => `${key}:${renderGo(value[key] ?? null)}`);
+  return `map[${fields.join(" ")}]`;
 }
 
 /** With $retainKeys, every other key of the object goes. */
@@ -100,12 +113,12 @@ function retained(target: JsonObject, patch: JsonObject): JsonObject {
   const keys = getField(patch, RETAIN_KEYS);
   if (keys === undefined) return target;
   if (!isJsonArray(keys)) {
-    throw new PatchError("BadRequest", "failed to parse the list in the patch: $retainKeys");
+    throw new PatchError("BadRequest", "invalid patch format of retainKeys");
   }
   for (const key of Object.keys(patch)) {
     const isDirective = key.startsWith("$");
     if (!isDirective && patch[key] !== null && !keys.includes(key)) {
-      throw new PatchError("BadRequest", "conflict between the retainKeys list and the patch");
+      throw new PatchError("BadRequest", "invalid patch format of retainKeys");
     }
   }
   const kept: Record<string, Json> = {};
@@ -149,11 +162,35 @@ function mergeList(
   const replaces = patch.some((item) => isJsonObject(item) && getField(item, PATCH) === "replace");
   const items = patch.filter((item) => !isReplaceMarker(item));
   if (!merge || replaces) return items.map((item) => cleanItem(typed, item));
+  requireOneKind(target, items);
+  if (order !== undefined) requireOrder(items, order, mergeKey);
   const isKeyed = mergeKey !== undefined && [...target, ...items].every(isJsonObject);
   const result = isKeyed
     ? mergeKeyed(typed, target, items, mergeKey)
     : [...target, ...items.filter((item) => !target.some((other) => equalJson(item, other)))];
-  return order === undefined ? result : reorder(result, order, target, mergeKey);
+  // Without an order of its own, the patch is the order.
+  return reorder(result, order ?? items, target, mergeKey);
+}
+
+function requireOneKind(target: readonly Json[], patch: readonly Json[]): void {
+  const all = [...target, ...patch];
+  if (all.every(isJsonObject) || !all.some(isJsonObject)) return;
+  throw internal(`list element types are not identical: ${renderGo([target, patch])}`);
+}
+
+/** What the patch brings must stand in the order list, in the same order. */
+function requireOrder(items: readonly Json[], order: Json, mergeKey: string | undefined): void {
+  if (!isJsonArray(order)) return;
+  const brought = items.filter((item) => !isJsonObject(item) || getField(item, PATCH) !== "delete");
+  let at = 0;
+  for (const item of brought) {
+    const key = keyOf(item, mergeKey);
+    while (at < order.length && !equalJson(keyOf(order[at] ?? null, mergeKey), key)) at += 1;
+    if (at < order.length) continue;
+    throw internal(
+      `The order in patch list:\n${renderGo(brought)}\n doesn't match $setElementOrder list:\n${renderGo(order)}\n`,
+    );
+  }
 }
 
 /** An item that only says that the list is replaced. */
@@ -179,10 +216,7 @@ function mergeKeyed(
     if (!isJsonObject(item)) continue;
     const key = getField(item, mergeKey);
     if (key === undefined) {
-      throw new PatchError(
-        "BadRequest",
-        `map: ${JSON.stringify(item)} does not contain declared merge key: ${mergeKey}`,
-      );
+      throw internal(`map: ${renderGo(item)} does not contain declared merge key: ${mergeKey}`);
     }
     const directive = getField(item, PATCH);
     if (directive === "delete") {
@@ -191,7 +225,7 @@ function mergeKeyed(
       );
       continue;
     }
-    if (directive !== undefined && directive !== "merge") throw unknownDirective(directive);
+    if (directive !== undefined && directive !== "merge") throw unknownDirective(directive, item);
     const index = result.findIndex((other) => equalJson(keyOf(other, mergeKey), key));
     const base = index < 0 ? {} : result[index];
     const merged = mergeMap(itemOf(typed), isJsonObject(base) ? base : {}, omitField(item, PATCH));

@@ -170,13 +170,17 @@ function collect(type: Type, value: Json, path: FieldPath, into: FieldSetBuilder
   }
 }
 
-/** The shape of whichever side is there; two sides of different kinds are a leaf that changed. */
-export function commonShape(type: Type, before: Json | undefined, after: Json | undefined): Shape {
+/** The shape of whichever side is there; undefined when the two sides differ in kind. */
+export function commonShape(
+  type: Type,
+  before: Json | undefined,
+  after: Json | undefined,
+): Shape | undefined {
   const right = after === undefined ? undefined : shapeOf(type, after);
   const left = before === undefined ? undefined : shapeOf(type, before);
   if (left === undefined || before === null) return right ?? left ?? LEAF;
   if (right === undefined || after === null) return left;
-  return left.kind === right.kind ? right : LEAF;
+  return left.kind === right.kind ? right : undefined;
 }
 
 export function groupItems(shape: ListShape, value: Json | undefined): Map<PathElement, Json[]> {
