@@ -2,6 +2,7 @@
 
 import type { IncomingMessage } from "node:http";
 import { parse } from "yaml";
+import { decodeProtobuf } from "./protobuf.ts";
 import { ApiError, badRequest, unsupportedMediaType } from "./status.ts";
 import type { ApiRequest, Json } from "./types.ts";
 
@@ -12,6 +13,7 @@ export const BODY_LIMIT_BYTES = 3 * 1024 * 1024;
 const DISCARD_LIMIT_BYTES = 64 * 1024 * 1024;
 
 const OBJECT_TYPES = ["application/json", "application/yaml"];
+const PROTOBUF = "application/vnd.kubernetes.protobuf";
 const PATCH_TYPES = [
   "application/json-patch+json",
   "application/merge-patch+json",
@@ -51,6 +53,10 @@ export function decodeBody(
   // Without a type it is JSON, except for patches, which mean nothing without one.
   const type = request.contentType || (request.method === "PATCH" ? "" : "application/json");
   if (bytes.length === 0 && request.method === "DELETE") return undefined;
+  if (type === PROTOBUF && request.method !== "PATCH") {
+    const object = readProtobuf(bytes);
+    if (object !== undefined) return object;
+  }
   if (!accepted.includes(type)) throw unsupportedMediaType(accepted);
   const text = bytes.toString("utf8");
   return type.endsWith("yaml") ? decodeYaml(text) : decodeJson(text);
@@ -59,6 +65,14 @@ export function decodeBody(
 /** "Application/JSON; charset=utf-8" is "application/json". */
 export function mediaTypeOf(header: string | undefined): string {
   return (header ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
+}
+
+function readProtobuf(bytes: Buffer): Json | undefined {
+  try {
+    return decodeProtobuf(bytes);
+  } catch (error) {
+    throw badRequest(`the object provided is unrecognized: protobuf: ${messageOf(error)}`);
+  }
 }
 
 function decodeJson(text: string): Json {

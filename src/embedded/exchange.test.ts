@@ -29,6 +29,7 @@ describe("request bodies", () => {
     ["application/json", ""],
     ["application/yaml", "a: [1"],
     ["application/yaml", "a: 1\na: 2\n"],
+    ["application/vnd.kubernetes.protobuf", "{}"],
   ])("a broken body of %s (%j) is answered with 400", async (type, body) => {
     const cluster = new ScriptedCluster();
     const answer = await call(await serve(cluster), PATH, {
@@ -43,7 +44,7 @@ describe("request bodies", () => {
 
   test.each([
     ["POST", "text/plain"],
-    ["POST", "application/vnd.kubernetes.protobuf"],
+    ["PATCH", "application/vnd.kubernetes.protobuf"],
     ["PUT", "application/merge-patch+json"],
     ["PATCH", "application/json"],
     ["PATCH", ""],
@@ -71,9 +72,23 @@ describe("request bodies", () => {
     });
     const [request] = cluster.requests;
     expect(request?.body).toEqual({ a: { b: [1] } });
-    expect(request?.contentType).toBe(type.split(";")[0]);
+    expect(request?.contentType).toBe(method === "PATCH" ? type : "application/json");
     expect(request?.path).toBe(PATH);
     expect(request?.query.get("dryRun")).toBe("All");
+  });
+
+  test("what kubectl sends as protobuf reaches the cluster as JSON", async () => {
+    const cluster = new ScriptedCluster();
+    const namespace = "azhzAAoPCgJ2MRIJTmFtZXNwYWNlEhoKEgoCcTESABoAIgAqADIAOABCABIAGgIKABoAIgA=";
+    await call(await serve(cluster), "/api/v1/namespaces", {
+      method: "POST",
+      headers: { "Content-Type": "application/vnd.kubernetes.protobuf" },
+      body: Buffer.from(namespace, "base64"),
+    });
+    expect(cluster.requests[0]).toMatchObject({
+      contentType: "application/json",
+      body: { kind: "Namespace", metadata: { name: "q1" } },
+    });
   });
 
   test("a DELETE may come without options", async () => {

@@ -178,7 +178,10 @@ async function answerApi(
     method,
     path,
     query,
-    ...(contentType === "" ? {} : { contentType }),
+    // The cluster knows patch types; how an object was written down ends here.
+    ...(contentType === ""
+      ? {}
+      : { contentType: method === "PATCH" ? contentType : "application/json" }),
     ...(userAgent === undefined ? {} : { userAgent }),
     ...(body === undefined ? {} : { body }),
   });
