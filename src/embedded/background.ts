@@ -1,0 +1,51 @@
+// Embedded server, background work: keys in, one reconcile per key later on the injected clock. Never runs inside a request.
+
+import type { Clock, Timer } from "../ports/clock.ts";
+
+/** Long enough that a caller sees its own answer first; virtual time moves on even if two loops fight. */
+const TICK_MS = 1;
+
+export class Background {
+  readonly #clock: Clock;
+  readonly #afterBatch: () => void;
+  /** Insertion order is run order: deterministic, each key once. */
+  #queue = new Map<string, () => void>();
+  #timer: Timer | undefined;
+  #stopped = false;
+
+  constructor(clock: Clock, afterBatch: () => void) {
+    this.#clock = clock;
+    this.#afterBatch = afterBatch;
+  }
+
+  get isIdle(): boolean {
+    return this.#queue.size === 0;
+  }
+
+  /** Two requests with one id before it runs are one. */
+  add(id: string, work: () => void): void {
+    if (this.#stopped || this.#queue.has(id)) return;
+    this.#queue.set(id, work);
+    this.#timer ??= this.#clock.schedule(TICK_MS, () => this.#run());
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#queue.clear();
+  }
+
+  #run(): void {
+    this.#timer = undefined;
+    const batch = this.#queue;
+    this.#queue = new Map();
+    try {
+      for (const work of batch.values()) {
+        if (!this.#stopped) work();
+      }
+    } finally {
+      this.#afterBatch();
+    }
+  }
+}
