@@ -13,27 +13,34 @@ export interface Cost {
   readonly heldBytes: number;
 }
 
-/** What the function under measurement did that counts, and what it made, which is held until memory was measured. */
+/** What counted of one run, and what it made: held until memory was measured, then let go by hand. */
 export interface Measured {
   readonly wallMs: number;
   readonly cpuMs: number;
-  readonly made: unknown;
+  /**
+   * Emptied, not left to fall out of scope: a suspended async function can keep the last value that it awaited, and the next
+   * measurement would see it vanish.
+   */
+  readonly made: unknown[];
 }
 
 export async function measureCost(run: () => Promise<Measured>): Promise<Cost> {
-  const before = heldBytes();
-  const result: { made: unknown } & Measured = await run();
-  const { wallMs, cpuMs } = result;
-  const after = heldBytes();
-  // Used after the collection, so that it cannot have been collected.
-  if (result.made === undefined) throw new Error("a measurement made nothing");
+  const before = await settledBytes();
+  const { wallMs, cpuMs, made } = await run();
+  const after = await settledBytes();
+  if (made.length === 0) throw new Error("a measurement made nothing");
+  made.length = 0;
   return { wallMs, cpuMs, heldBytes: after - before };
 }
 
-function heldBytes(): number {
-  // Twice: what finalizers let go of is collected by the second.
-  collectGarbage();
-  collectGarbage();
+async function settledBytes(): Promise<number> {
+  // Sockets close and finalizers run in turns of the event loop between two collections.
+  for (let turn = 0; turn < 3; turn++) {
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+    collectGarbage();
+  }
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;
 }
