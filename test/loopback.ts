@@ -43,21 +43,19 @@ export async function serve(listener: RequestListener, tls?: ServerOptions): Pro
   };
 }
 
+/** What the promise rejects with; watched from now on, so that it may be awaited later. */
+export function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => {
+      throw new Error("it did not reject");
+    },
+    (error: unknown) => error,
+  );
+}
+
 /** Removed when the test ends. */
 export function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), "isthmus-test-"));
   onTestFinished(() => rmSync(directory, { recursive: true }));
   return directory;
-}
-
-export function collectBody(request: IncomingMessage): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let text = "";
-    request.setEncoding("utf8");
-    request.on("data", (chunk: string) => {
-      text += chunk;
-    });
-    request.on("end", () => resolve(text));
-    request.on("error", reject);
-  });
 }

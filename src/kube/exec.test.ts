@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { VirtualClock } from "../../test/clock.ts";
-import { temporaryDirectory } from "../../test/loopback.ts";
+import { rejectionOf, temporaryDirectory } from "../../test/loopback.ts";
 import { isProblem } from "../api/problem.ts";
 import { directConfig } from "./config.ts";
 import type { ExecConfig } from "./connection.ts";
@@ -66,9 +66,7 @@ function start(exec: ExecConfig, clock = new VirtualClock()) {
 }
 
 async function failureOf(exec: ExecConfig): Promise<{ message: string; hint: string | undefined }> {
-  const error: unknown = await start(exec)
-    .current()
-    .catch((thrown: unknown) => thrown);
+  const error = await rejectionOf(start(exec).current());
   if (!isProblem(error, "ExecPluginFailed")) throw error;
   expect(error.message + error.hint).not.toContain(SECRET);
   return error;
@@ -183,14 +181,13 @@ describe("an exec plugin", () => {
       require("node:fs").renameSync("${file}.part", "${file}");
       setInterval(() => {}, 1000);`;
     const clock = new VirtualClock();
-    const pending = start(plugin(script), clock).current();
-    const failed = expect(pending).rejects.toMatchObject({
+    const failure = rejectionOf(start(plugin(script), clock).current());
+    await expect.poll(() => existsSync(file), { timeout: 10_000 }).toBe(true);
+    await clock.advance(60_000);
+    expect(await failure).toMatchObject({
       code: "ExecPluginFailed",
       message: expect.stringContaining("did not finish within 60 seconds"),
     });
-    await expect.poll(() => existsSync(file), { timeout: 10_000 }).toBe(true);
-    await clock.advance(60_000);
-    await failed;
     const pid = Number(readFileSync(file, "utf8"));
     await expect.poll(() => isAlive(pid), { timeout: 10_000 }).toBe(false);
   });

@@ -2,7 +2,8 @@
 // Looks at error codes, never at message text; repeats no header, token or URL with a password.
 
 import { X509Certificate } from "node:crypto";
-import { Problem, type ProblemCode } from "../api/problem.ts";
+import { errors } from "undici";
+import { isProblem, Problem, type ProblemCode } from "../api/problem.ts";
 import { StoreError } from "../ports/store.ts";
 import type { ClusterConfig } from "./connection.ts";
 import { renderUrl } from "./proxy.ts";
@@ -97,7 +98,7 @@ const EXPLANATIONS: Readonly<Record<string, Explanation>> = {
   ERR_SSL_WRONG_VERSION_NUMBER: NOT_TLS,
   ERR_SSL_PACKET_LENGTH_TOO_LONG: NOT_TLS,
   ERR_SSL_HTTP_REQUEST: NOT_TLS,
-  HPE_INVALID_CONSTANT: NOT_HTTP,
+  HTTP_PARSER: NOT_HTTP,
   ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: CLIENT_REFUSED,
   ERR_SSL_TLSV1_ALERT_UNKNOWN_CA: CLIENT_REFUSED,
   ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE: CLIENT_REFUSED,
@@ -116,7 +117,7 @@ const EXPLANATIONS: Readonly<Record<string, Explanation>> = {
 export function toTransportError(error: unknown, attempted: string, server: string): StoreError {
   if (error instanceof StoreError) return error;
   if (error instanceof Problem) {
-    const isIdentity = error.code === "ExecPluginFailed";
+    const isIdentity = isProblem(error, "ExecPluginFailed", "CredentialFileUnreadable");
     return new StoreError(isIdentity ? "Unauthorized" : "Unreachable", error.message, {
       cause: error,
     });
@@ -242,6 +243,8 @@ function findProblem(error: unknown): Problem | undefined {
 function findCode(error: unknown): string | undefined {
   for (const link of causes(error)) {
     if (link instanceof StoreError || !isRecord(link)) continue;
+    // The one error of undici that may come without a code.
+    if (link instanceof errors.HTTPParserError) return "HTTP_PARSER";
     if (typeof link["code"] === "string") return link["code"];
   }
   return undefined;

@@ -1,6 +1,6 @@
 // Watch decoding: however the bytes are cut, the same events come out in the same order.
 
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { SERVICE } from "../api/builtin.ts";
 import { isStoreError } from "../ports/store.ts";
