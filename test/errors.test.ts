@@ -9,7 +9,10 @@ const sections = page
   .split(/^## /m)
   .slice(1)
   .map((section) => {
-    const [code = "", summary = "", ...rest] = section.split("\n\n").map((part) => part.trim());
+    const [code = "", summary = "", ...rest] = section
+      .trim()
+      .split("\n\n")
+      .map((part) => part.trim());
     return { code, summary, rest };
   });
 
