@@ -37,7 +37,7 @@ export async function startEmbeddedCluster(
   let client: KubeClient | undefined;
   try {
     await writeFile(kubeconfigPath, server.kubeconfig(), { mode: 0o600, flag: "wx" });
-    const config = await loadKubeconfig({ paths: [kubeconfigPath], env: {}, home: context.home });
+    const config = loadKubeconfig({ paths: [kubeconfigPath], env: {}, home: context.home });
     client = createClient(config, { clock, userAgent: "isthmus-demo" });
     return { name: options.name, url: server.url, kubeconfigPath, client, stop };
   } catch (error) {

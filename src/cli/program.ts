@@ -1,10 +1,12 @@
 // CLI: arguments in, exit code out. Names the commands; each command lives in its own file and is loaded when asked for.
 
-import { Command, CommanderError } from "commander";
+import { Command, CommanderError, Option } from "commander";
 import pc from "picocolors";
 import { Problem } from "../api/problem.ts";
 import { VERSION } from "../api/version.ts";
+import type { CentralFlags } from "./central.ts";
 import type { CliContext } from "./context.ts";
+import { LOG_LEVELS } from "./log.ts";
 
 /** 0 done, 1 a problem that was explained, 2 wrong usage. */
 export async function runCli(argv: readonly string[], context: CliContext): Promise<number> {
@@ -51,6 +53,42 @@ function createProgram(context: CliContext): Command {
       await runEmbedded(context, options);
     });
 
+  program
+    .command("central")
+    .description(
+      "keep the services of several clusters in step: one process, a kubeconfig per cluster",
+    )
+    .option("--kubeconfig <[id=]file>", "a member's kubeconfig; repeat it for each", collect, [])
+    .option(
+      "--context <[id=]name>",
+      "a member's context of one kubeconfig; repeat it for each",
+      collect,
+      [],
+    )
+    .addOption(
+      new Option(
+        "--namespaces <policy>",
+        "what to do where an imported service's namespace is missing",
+      )
+        .choices(["wait", "create", "never"])
+        .default("wait"),
+    )
+    .option(
+      "--allow-namespace <name>",
+      "export and import this one although it is denied by default",
+      collect,
+      [],
+    )
+    .option("--deny-namespace <name>", "neither export from nor import into this one", collect, [])
+    .option("--no-install-crds", "do not install missing or outdated CustomResourceDefinitions")
+    .addOption(
+      new Option("--log-level <level>", "how much to say").choices(LOG_LEVELS).default("info"),
+    )
+    .action(async (options: CentralFlags) => {
+      const { runCentral } = await import("./central.ts");
+      await runCentral(context, options);
+    });
+
   const crds = program
     .command("crds")
     .description("the CustomResourceDefinitions that Isthmus needs");
@@ -74,10 +112,15 @@ function createProgram(context: CliContext): Command {
   return program;
 }
 
+function collect(value: string, before: readonly string[]): readonly string[] {
+  return [...before, value];
+}
+
 function printFailure(error: unknown, context: CliContext): void {
   const { red, dim } = pc.createColors(context.color);
   if (error instanceof Problem) {
     context.error(`${red("error:")} ${error.message}`);
+    if (error.hint !== undefined) context.error(error.hint);
     context.error(dim(`See ${error.code} in docs/errors.md.`));
     return;
   }

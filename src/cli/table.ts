@@ -39,5 +39,5 @@ export function renderTable(table: Table): string[] {
 
 function renderCell(cell: unknown): string {
   if (cell === null || cell === undefined) return "";
-  return typeof cell === "object" ? JSON.stringify(cell) : String(cell);
+  return typeof cell === "string" ? cell : JSON.stringify(cell);
 }

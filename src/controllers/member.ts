@@ -66,12 +66,16 @@ export function startMember(options: MemberOptions): Member {
       }),
   });
 
-  const exports = startQueue("export", view.exports, async (service, signal) => {
-    const exporter = { ...options, view, freshness: exportFreshness };
-    await publishExport(exporter, service);
-    if (unpublished?.delete(service) === true) await completeIfPublished();
-    return reportExport(exporter, service, signal);
-  });
+  const exports = startQueue(
+    "export",
+    () => view.exports(),
+    async (service, signal) => {
+      const exporter = { ...options, view, freshness: exportFreshness };
+      await publishExport(exporter, service);
+      if (unpublished?.delete(service) === true) await completeIfPublished();
+      return reportExport(exporter, service, signal);
+    },
+  );
   const imports = startQueue(
     "import",
     () => [...view.imports(), ...hub.services()],

@@ -1,0 +1,95 @@
+// CLI: `isthmus central`: kubeconfigs in, one process that keeps all of their clusters' services in step until it is stopped.
+
+import { MEMBER_CRDS } from "../api/crds.ts";
+import { Problem } from "../api/problem.ts";
+import { startCentral, type CentralMember } from "../controllers/central.ts";
+import { installCrds } from "../controllers/crd.ts";
+import { createPolicy, type NamespacePolicy } from "../core/policy.ts";
+import { createClient, type KubeClient } from "../kube/client.ts";
+import { loadKubeconfig } from "../kube/config.ts";
+import { type CliContext, untilStopped } from "./context.ts";
+import { createLog } from "./log.ts";
+
+export interface CentralFlags {
+  readonly kubeconfig: readonly string[];
+  readonly context: readonly string[];
+  readonly namespaces: NamespacePolicy;
+  readonly allowNamespace: readonly string[];
+  readonly denyNamespace: readonly string[];
+  readonly installCrds: boolean;
+  readonly logLevel: string;
+}
+
+export async function runCentral(context: CliContext, flags: CentralFlags): Promise<void> {
+  const { clock, random, signal } = context;
+  const log = createLog(flags.logLevel, context.error);
+  const sources = readSources(flags);
+  const clients: KubeClient[] = [];
+  const members = sources.map((source): CentralMember => {
+    const config = loadKubeconfig({ ...source, env: context.env, home: context.home });
+    const client = createClient(config, { clock, userAgent: "isthmus-central" });
+    clients.push(client);
+    return {
+      name: source.name,
+      ...(source.givenId === undefined ? {} : { givenId: source.givenId }),
+      store: client,
+      ...(flags.installCrds && {
+        prepare: async (signal) => {
+          await installCrds({ store: client, crds: MEMBER_CRDS, clock, signal });
+        },
+      }),
+    };
+  });
+  const policy = createPolicy({
+    namespaces: flags.namespaces,
+    allowed: flags.allowNamespace,
+    denied: flags.denyNamespace,
+  });
+  log.info("central starts", { members: sources.map((source) => source.name) });
+  const central = startCentral({ members, policy, clock, random, log });
+  await untilStopped(signal);
+  log.info("central stops");
+  await central.stop();
+  await Promise.all(clients.map((client) => client.close()));
+}
+
+interface Source {
+  readonly name: string;
+  readonly givenId?: string;
+  readonly paths?: readonly string[];
+  readonly context?: string;
+}
+
+/** One kubeconfig per member (its current context), or several contexts of the usual kubeconfig; "id=" in front names the cluster. */
+function readSources(flags: CentralFlags): readonly Source[] {
+  const { kubeconfig, context } = flags;
+  const isOneFile = kubeconfig.length <= 1 && context.length > 0;
+  if (kubeconfig.length > 1 && context.length > 0) {
+    const message = "give several --kubeconfig, or several --context of one kubeconfig, not both";
+    throw new Problem("ArgumentInvalid", message);
+  }
+  const sources = isOneFile
+    ? context.map((text) => ({
+        ...splitId(text, "context"),
+        ...(kubeconfig.length > 0 && { paths: kubeconfig }),
+      }))
+    : kubeconfig.map((text) => splitId(text, "paths"));
+  if (sources.length === 0) {
+    throw new Problem(
+      "ArgumentInvalid",
+      "no cluster is named: give a --kubeconfig for each, or a --context for each",
+    );
+  }
+  return sources;
+}
+
+function splitId(text: string, as: "context" | "paths"): Source {
+  const match = /^([a-z0-9][-a-z0-9]*)=(.+)$/.exec(text);
+  const name = match?.[2] ?? text;
+  const givenId = match?.[1];
+  return {
+    name,
+    ...(givenId === undefined ? {} : { givenId }),
+    ...(as === "context" ? { context: name } : { paths: [name] }),
+  };
+}

@@ -1,0 +1,24 @@
+// CLI: the Log port on pino: one JSON object per line on standard error, so that standard output stays for answers.
+
+import { pino } from "pino";
+import type { Log } from "../ports/log.ts";
+
+export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
+
+export function createLog(level: string, write: (line: string) => void): Log {
+  const logger = pino(
+    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
+    { write: (line: string) => write(line.trimEnd()) },
+  );
+  return wrap(logger);
+}
+
+function wrap(logger: pino.Logger): Log {
+  return {
+    debug: (message, fields = {}) => logger.debug(fields, message),
+    info: (message, fields = {}) => logger.info(fields, message),
+    warn: (message, fields = {}) => logger.warn(fields, message),
+    error: (message, fields = {}) => logger.error(fields, message),
+    with: (fields) => wrap(logger.child(fields)),
+  };
+}
