@@ -136,6 +136,6 @@ test("at quiet the cache equals the server, and the changes told build exactly t
       await informer.stop();
       expect([store.openWatches, clock.pendingTimers]).toEqual([0, 0]);
     }),
-    { numRuns: 300 },
+    { numRuns: 200 },
   );
 });

@@ -320,9 +320,9 @@ test("metrics exist at zero before the first event and follow what happens", asy
   });
 });
 
-test("a hundred thousand waiting keys are worked off in order", async () => {
+test("twenty thousand waiting keys are worked off in order", async () => {
   const { clock, queue, keysRun } = aQueue(done);
-  const keys = Array.from({ length: 100_000 }, (_, i) => `key-${i}`);
+  const keys = Array.from({ length: 20_000 }, (_, i) => `key-${i}`);
   for (const key of keys) queue.add(key);
   await clock.advance(0);
   expect(keysRun()).toEqual(keys);
@@ -421,6 +421,6 @@ test("in any schedule no key runs twice at once, none is lost, and none is passe
       await queue.stop();
       expect(clock.pendingTimers).toBe(0);
     }),
-    { numRuns: 400 },
+    { numRuns: 300 },
   );
 });
