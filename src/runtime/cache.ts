@@ -3,7 +3,7 @@
 /** The values under which a record is found; duplicates are harmless. */
 export type Indexes<R> = Readonly<Record<string, (record: R) => readonly string[]>>;
 
-export interface Held<R> {
+interface Held<R> {
   readonly record: R;
   /** Kept apart from the record, because a projection may drop them. */
   readonly uid: string;

@@ -30,7 +30,7 @@ export type InformerError =
   | { readonly during: "project" | "onChange"; readonly error: unknown; readonly key: string };
 
 /** Totals since the start, and gauges; all are reported as 0 when the informer is made. Hooks must not throw. */
-export interface InformerMetrics {
+interface InformerMetrics {
   objects(count: number): void;
   /** Lists begun: more than one means that the server forgot our version, or failed. */
   lists(total: number): void;

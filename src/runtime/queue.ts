@@ -37,7 +37,7 @@ export interface Failure {
 }
 
 /** Gauges and totals are reported as 0 when the queue is made. Hooks must not throw. */
-export interface QueueMetrics {
+interface QueueMetrics {
   /** Keys that wait for a worker now. */
   depth(keys: number): void;
   /** Keys being worked on now; `snapshot` says for how long. */
@@ -71,7 +71,7 @@ export interface QueueOptions {
   readonly metrics?: QueueMetrics;
 }
 
-export interface QueueSnapshot {
+interface QueueSnapshot {
   readonly waiting: number;
   readonly delayed: number;
   readonly running: number;
