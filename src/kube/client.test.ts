@@ -1,5 +1,6 @@
 // The client against scripted servers: what it sends, what it makes of the answers, what it never does.
 
+import { getEventListeners } from "node:events";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -145,6 +146,13 @@ describe("requests", () => {
 });
 
 describe("answers", () => {
+  it("leave no listener on the caller's signal", async () => {
+    const { client } = connect(await serve(always(200, aService("b"))));
+    const { signal } = new AbortController();
+    await client.get(NAMESPACE, { name: "b" }, { signal });
+    expect(getEventListeners(signal, "abort")).toHaveLength(0);
+  });
+
   it("that an object is absent are undefined, and false for a delete", async () => {
     const { client } = connect(await serve(always(404, notFound("b"))));
     expect(await client.get(SERVICE, { namespace: "a", name: "b" })).toBeUndefined();
@@ -401,6 +409,19 @@ describe("watches", () => {
     expect(calls).toBe(1);
   });
 
+  it("reject with what the callback throws even when it has aborted the watch before", async () => {
+    const { client, opened } = await watched();
+    const controller = new AbortController();
+    const failure = new Error("from the callback");
+    const { signal } = controller;
+    const watching = client.watch(SERVICE, { resourceVersion: "1", signal }, () => {
+      controller.abort();
+      throw failure;
+    });
+    (await opened).response.write(line("ADDED", "a"));
+    await expect(watching).rejects.toBe(failure);
+  });
+
   it("resolve on abort, deliver nothing after it, and close the connection", async () => {
     const { client, clock, opened } = await watched();
     const controller = new AbortController();
@@ -434,24 +455,37 @@ describe("watches", () => {
     await expect(second).rejects.toMatchObject({ code: "Unreachable" });
   });
 
-  it("that go silent are noticed, and bytes put it off", async () => {
-    const { client, clock, opened } = await watched({ watchSilenceMs: 100_000 });
-    let seen: () => void;
-    const event = new Promise<void>((resolve) => {
-      seen = resolve;
+  it("that go silent are noticed, and every sign of life puts it off", async () => {
+    let answer: (() => ServerResponse) | undefined;
+    const server = await serve((_, response) => {
+      answer = () => response.writeHead(200, { "content-type": "application/json" });
     });
-    let ended = false;
-    const watching = client.watch(SERVICE, { resourceVersion: "1" }, () => seen());
-    const failure = rejectionOf(watching).finally(() => {
-      ended = true;
-    });
-    const { response } = await opened;
+    const { client, clock } = connect(server, {}, { watchSilenceMs: 100_000 });
+    const steps: (() => void)[] = [];
+    const next = (): Promise<void> => new Promise((resolve) => steps.push(resolve));
+    const advanceStep = (): void => steps.shift()?.();
+    const opened = next();
+    const watching = client.watch(
+      SERVICE,
+      { resourceVersion: "1", onOpen: advanceStep },
+      advanceStep,
+    );
+    const failure = rejectionOf(watching);
+    const before = async (step: Promise<void>): Promise<void> => {
+      expect(await Promise.race([step, failure])).toBeUndefined();
+    };
+    await expect.poll(() => answer).toBeDefined();
     await clock.advance(90_000);
-    response.write(line("BOOKMARK", "2"));
-    await event;
-    await clock.advance(99_999);
-    expect(ended).toBe(false);
-    await clock.advance(1);
+    const response = answer!();
+    response.flushHeaders();
+    await before(opened);
+    for (const version of ["2", "3"]) {
+      await clock.advance(90_000);
+      const event = next();
+      response.write(line("BOOKMARK", version));
+      await before(event);
+    }
+    await clock.advance(100_000);
     expect(await failure).toMatchObject({ code: "Timeout" });
     expect(clock.pendingTimers).toBe(0);
   });

@@ -140,9 +140,9 @@ describe("an exec plugin", () => {
   });
 
   it("that fails is named with its exit code, its last words and its install hint", async () => {
-    const script = `console.error("first"); console.error("please log in, ${SECRET} and eyJhbGciOi.eyJzdWIi.sig"); process.exit(3)`;
+    const script = `console.error("first"); console.error("please log in, pa55word and eyJhbGciOi.eyJzdWIi.sig"); process.exit(3)`;
     const failure = await failureOf(
-      plugin(script, { env: { KEY: SECRET }, installHint: "Install it.\n" }),
+      plugin(script, { env: { KEY: "pa55word" }, installHint: "Install it.\n" }),
     );
     expect(failure.message).toBe(
       `the credential plugin ${process.execPath} failed: it exited with 3; it said: please log in, [hidden] and [hidden]`,
