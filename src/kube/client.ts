@@ -21,7 +21,7 @@ import { type Headers, isAbsentObject, toRefusedError } from "./status.ts";
 import { createTransport, type Method, type WireAnswer, type WireRequest } from "./transport.ts";
 import { createEventDecoder, createLineSplitter } from "./watch.ts";
 
-export interface RawOptions {
+interface RawOptions {
   readonly query?: Query;
   readonly headers?: Readonly<Record<string, string>>;
   /** A string is sent as it is, anything else as JSON. */
@@ -29,7 +29,7 @@ export interface RawOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface RawAnswer {
+interface RawAnswer {
   readonly status: number;
   readonly headers: Headers;
   /** Parsed JSON, or text when it was none. */

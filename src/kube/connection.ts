@@ -42,7 +42,7 @@ export interface Impersonation {
   readonly extra: Readonly<Record<string, readonly string[]>>;
 }
 
-export type ConfigSource =
+type ConfigSource =
   | { readonly kind: "kubeconfig"; readonly files: readonly string[]; readonly context: string }
   | { readonly kind: "in-cluster" }
   | { readonly kind: "given" };

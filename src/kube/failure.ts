@@ -162,7 +162,7 @@ export function describeFailure(
 }
 
 /** 'https://10.0.0.1:6443 (context "east" of /home/me/.kube/config)'. */
-export function renderServer(config: ClusterConfig): string {
+function renderServer(config: ClusterConfig): string {
   const server = renderUrl(config.server);
   switch (config.source.kind) {
     case "kubeconfig":

@@ -49,7 +49,7 @@ export interface UserEntry extends Entry {
   readonly asUserExtra: Readonly<Record<string, readonly string[]>>;
 }
 
-export interface ContextEntry extends Entry {
+interface ContextEntry extends Entry {
   readonly cluster: string | undefined;
   readonly user: string | undefined;
   readonly namespace: string | undefined;
