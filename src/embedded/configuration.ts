@@ -1,26 +1,39 @@
 // Server-side apply, the check: a configuration and its type in; a TypedError out when merging it could not work. Never judges values.
 
 import { type PathElement, renderElement } from "./fieldset.ts";
-import { isJsonArray, isJsonObject } from "./json.ts";
+import { getField, isJsonArray, isJsonObject } from "./json.ts";
 import { fieldType, itemElement, shapeOf, type Type, TypedError, typeOf } from "./typed.ts";
-import type { Json, Schema } from "./types.ts";
+import type { Json, JsonObject, Schema } from "./types.ts";
 
 /** Throws a TypedError when a configuration cannot be applied: undeclared fields, duplicates, items without keys. */
-export function checkConfiguration(type: Type, value: Json): void {
+export function checkConfiguration(type: Type, value: JsonObject): void {
   const problems: string[] = [];
   check(type, value, "", problems);
   const first = problems[0];
   if (first === undefined) return;
-  throw new TypedError(
-    problems.length === 1 ? first : ["errors:", ...problems.map((line) => `  ${line}`)].join("\n"),
-  );
+  const list =
+    problems.length === 1 ? first : ["errors:", ...problems.map((line) => `  ${line}`)].join("\n");
+  throw new TypedError(`failed to create typed patch object (${describe(value)}): ${list}`);
+}
+
+/** "default/web; apps/v1, Kind=Deployment"; the core group is empty. */
+function describe(object: JsonObject): string {
+  const metadata = getField(object, "metadata");
+  const text = (holder: Json | undefined, key: string): string => {
+    const value = isJsonObject(holder) ? getField(holder, key) : undefined;
+    return typeof value === "string" ? value : "";
+  };
+  const apiVersion = text(object, "apiVersion");
+  const version = apiVersion.includes("/") ? apiVersion : `/${apiVersion}`;
+  const ref = `${text(metadata, "namespace")}/${text(metadata, "name")}`;
+  return `${ref}; ${version}, Kind=${text(object, "kind")}`;
 }
 
 function check(type: Type, value: Json, path: string, problems: string[]): void {
   const { schema } = type;
   if (isJsonObject(value)) {
     if (schema.type !== undefined && schema.type !== "object") {
-      problems.push(`${path}: expected ${expectation(schema)}, got map`);
+      problems.push(`${path}: expected ${expectation(schema)}, got &{${JSON.stringify(value)}}`);
       return;
     }
     for (const [key, child] of Object.entries(value)) {
@@ -30,7 +43,7 @@ function check(type: Type, value: Json, path: string, problems: string[]): void 
     }
   } else if (isJsonArray(value)) {
     if (schema.type !== undefined && schema.type !== "array") {
-      problems.push(`${path}: expected ${expectation(schema)}, got list`);
+      problems.push(`${path}: expected ${expectation(schema)}, got &{${JSON.stringify(value)}}`);
       return;
     }
     const shape = shapeOf(type, value);
@@ -52,19 +65,37 @@ function check(type: Type, value: Json, path: string, problems: string[]): void 
         problems.push(`${path}: element ${index}: ${error.message}`);
       }
     }
-  } else if (value !== null && (schema.type === "object" || schema.type === "array")) {
-    problems.push(`${path}: expected ${expectation(schema)}, got ${scalarName(value)}`);
+  } else if (value !== null) {
+    const problem = scalarProblem(schema, value);
+    if (problem !== undefined) problems.push(`${path}: ${problem}`);
+  }
+}
+
+function scalarProblem(schema: Schema, value: boolean | number | string): string | undefined {
+  switch (schema.type) {
+    case "object":
+    case "array":
+      return `expected ${expectation(schema)}, got &{${String(value)}}`;
+    case "integer":
+    case "number":
+      return typeof value === "number"
+        ? undefined
+        : `expected numeric (int or float), got ${typeof value === "boolean" ? "bool" : "string"}`;
+    case "boolean":
+      return typeof value === "boolean" ? undefined : `expected boolean, got &{${String(value)}}`;
+    case "string":
+      // Other formats, such as times and quantities, may come as numbers.
+      if (schema.format !== undefined && schema.format !== "byte") return undefined;
+      return typeof value === "string"
+        ? undefined
+        : `expected string, got &value.valueUnstructured{Value:${String(value)}}`;
+    case undefined:
+    default:
+      return undefined;
   }
 }
 
 function expectation(schema: Schema): string {
-  return schema.type === "object"
-    ? "map"
-    : schema.type === "array"
-      ? "list"
-      : (schema.type ?? "scalar");
-}
-
-function scalarName(value: boolean | number | string): string {
-  return `&{${String(value)}}`;
+  if (schema.type === "object") return "map";
+  return schema.type === "array" ? "list" : (schema.type ?? "scalar");
 }

@@ -137,15 +137,13 @@ export function hasPath(set: FieldSet, path: FieldPath): boolean {
   return node?.members.has(last) ?? false;
 }
 
-/** Every path of the set, sorted, parents before what is below them. */
+/** Every path of the set in the order in which servers list conflicts: at each level what ends there first. */
 export function listPaths(set: FieldSet): readonly FieldPath[] {
-  return sortedElements(set).flatMap((element) => {
-    const own: FieldPath[] = set.members.has(element) ? [[element]] : [];
-    const child = set.children.get(element);
-    return child === undefined
-      ? own
-      : [...own, ...listPaths(child).map((path) => [element, ...path])];
-  });
+  const own = [...set.members].sort(compareElements).map((element) => [element]);
+  const below = [...set.children]
+    .sort(([a], [b]) => compareElements(a, b))
+    .flatMap(([element, child]) => listPaths(child).map((path) => [element, ...path]));
+  return [...own, ...below];
 }
 
 // Fields first, then list keys, then values, then indices.

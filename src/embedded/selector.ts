@@ -159,7 +159,7 @@ function keyProblem(key: string): string | undefined {
     if (prefix.length > 253) return "prefix part must be no more than 253 bytes";
     if (!SUBDOMAIN.test(prefix)) return `prefix part ${SUBDOMAIN_RULE}`;
   }
-  if (name === "") return "name part must be non-empty";
+  if (name === "") return `name part must be non-empty; name part ${NAME_RULE}`;
   if (name.length > 63) return "name part must be no more than 63 bytes";
   return NAME.test(name) ? undefined : `name part ${NAME_RULE}`;
 }
@@ -216,7 +216,7 @@ export function parseFieldSelector(
   const requirements: FieldRequirement[] = [];
   for (const term of splitTerms(text)) {
     if (term === "") continue;
-    const parts = /^([^=!\\]*(?:\\.[^=!\\]*)*)(!=|==|=)([\s\S]*)$/.exec(term);
+    const parts = /^([\s\S]*?)(!=|==|=)([\s\S]*)$/.exec(term);
     const [, path, operator, value] = parts ?? [];
     if (path === undefined || operator === undefined || value === undefined) {
       throw new SelectorError(`invalid selector: '${text}'; can't understand '${term}'`);
@@ -231,7 +231,7 @@ export function parseFieldSelector(
 }
 
 function splitTerms(text: string): readonly string[] {
-  return text.match(/(?:\\[\s\S]|[^,\\])+|\\$/g) ?? [];
+  return text.match(/(?:\\[\s\S]?|[^,\\])+/g) ?? [];
 }
 
 function unescapeValue(value: string): string {

@@ -33,6 +33,17 @@ export function validateObject(
   return failures;
 }
 
+/** Of any value; fields are named from it. */
+export function validateValue(
+  schema: Schema,
+  definitions: Definitions,
+  value: Json,
+): readonly FieldFailure[] {
+  const failures: FieldFailure[] = [];
+  validate({ definitions, failures }, schema, value, "");
+  return failures;
+}
+
 interface Check {
   readonly definitions: Definitions;
   readonly failures: FieldFailure[];
@@ -145,8 +156,9 @@ export function compilePattern(pattern: string): RegExp {
 function validateNumber(check: Check, schema: Schema, value: number, path: string): void {
   const { failures } = check;
   const { minimum, maximum, multipleOf } = schema;
-  if (schema.type === "integer" && schema.format === "int32" && !isInt32(value)) {
-    const detail = `Checked value must be of type integer with format int32 in ${path}`;
+  const format = schema.type === "integer" ? enforcedFormat(schema) : undefined;
+  if (format !== undefined && !fitsInteger(format, value)) {
+    const detail = `Checked value must be of type integer with format ${format} in ${path}`;
     failures.push(invalid(NO_FIELD, "", detail));
   }
   if (multipleOf !== undefined) {
@@ -171,8 +183,9 @@ function validateNumber(check: Check, schema: Schema, value: number, path: strin
   }
 }
 
-function isInt32(value: number): boolean {
-  return Number.isInteger(value) && value >= -(2 ** 31) && value < 2 ** 31;
+function fitsInteger(format: string, value: number): boolean {
+  const limit = format === "int32" ? 2 ** 31 : 2 ** 63;
+  return Number.isInteger(value) && value >= -limit && value < limit;
 }
 
 function validateArray(check: Check, schema: Schema, value: readonly Json[], path: string): void {

@@ -1,0 +1,547 @@
+// Server-side apply: ownership, conflicts, removal and times, as observed on a real API server.
+
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { ManagedFieldsEntry } from "../api/object.ts";
+import { applyPatch, type ApplyResult, retainTimestamps, trackUpdate } from "./apply.ts";
+import { TypedError } from "./typed.ts";
+import type { Definitions, JsonObject, Schema } from "./types.ts";
+
+const SCHEMA: Schema = {
+  type: "object",
+  properties: {
+    spec: {
+      type: "object",
+      properties: {
+        size: { type: "integer" },
+        name: { type: "string" },
+        atomic: { type: "array", items: { type: "string" } },
+        set: { type: "array", items: { type: "string" }, "x-kubernetes-list-type": "set" },
+        ports: {
+          type: "array",
+          "x-kubernetes-list-type": "map",
+          "x-kubernetes-list-map-keys": ["port", "protocol"],
+          items: {
+            type: "object",
+            required: ["port"],
+            properties: {
+              port: { type: "integer" },
+              protocol: { type: "string", default: "TCP" },
+              name: { type: "string" },
+            },
+          },
+        },
+        whole: {
+          type: "object",
+          "x-kubernetes-map-type": "atomic",
+          additionalProperties: { type: "string" },
+        },
+        free: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
+      },
+    },
+    status: { type: "object", properties: { phase: { type: "string" } } },
+  },
+};
+
+const IDENTITY = { apiVersion: "x.dev/v1", kind: "Thing" };
+const FIRST = "2030-01-01T00:00:00Z";
+const LATER = "2030-01-01T00:01:00Z";
+
+interface State {
+  readonly object: JsonObject;
+  readonly managedFields: readonly ManagedFieldsEntry[];
+}
+
+/** One object and the writes to it. */
+class World {
+  state: State | undefined;
+  time = FIRST;
+
+  tryApply(manager: string, content: JsonObject, options: { force?: boolean } = {}): ApplyResult {
+    return applyPatch({
+      schema: SCHEMA,
+      definitions: {},
+      live: this.state?.object,
+      liveManagedFields: this.state?.managedFields ?? [],
+      patch: { ...IDENTITY, metadata: { name: "a" }, ...content },
+      manager,
+      force: options.force ?? false,
+      apiVersion: IDENTITY.apiVersion,
+      resetFields: [["status"]],
+      time: this.time,
+    });
+  }
+
+  apply(manager: string, content: JsonObject, options: { force?: boolean } = {}): State {
+    const result = this.tryApply(manager, content, options);
+    if (result.kind === "conflict") throw new Error(result.message);
+    this.state = result;
+    return result;
+  }
+
+  update(manager: string, content: JsonObject): State {
+    const after = { ...IDENTITY, metadata: { name: "a" }, ...content };
+    const managedFields = trackUpdate({
+      schema: SCHEMA,
+      definitions: {},
+      before: this.stored(),
+      after,
+      manager,
+      operation: "Update",
+      apiVersion: IDENTITY.apiVersion,
+      resetFields: [["status"]],
+      time: this.time,
+    });
+    this.state = { object: after, managedFields };
+    return this.state;
+  }
+
+  stored(): JsonObject | undefined {
+    if (this.state === undefined) return undefined;
+    return withManagedFields(this.state);
+  }
+}
+
+function withManagedFields({ object, managedFields }: State): JsonObject {
+  const metadata = object["metadata"] as JsonObject;
+  return { ...object, metadata: { ...metadata, managedFields: managedFields as never } };
+}
+
+function fieldsOf(state: State, manager: string, operation = "Apply"): unknown {
+  return state.managedFields.find(
+    (entry) => entry.manager === manager && entry.operation === operation,
+  )?.fieldsV1;
+}
+
+describe("applying", () => {
+  it("creates the object and owns exactly what it set", () => {
+    const state = new World().apply("one", {
+      metadata: { name: "a", labels: { app: "x" } },
+      spec: { size: 1, ports: [{ port: 80 }] },
+    });
+    expect(state.object).toEqual({
+      ...IDENTITY,
+      metadata: { name: "a", labels: { app: "x" } },
+      spec: { size: 1, ports: [{ port: 80 }] },
+    });
+    expect(state.managedFields).toEqual([
+      {
+        manager: "one",
+        operation: "Apply",
+        apiVersion: "x.dev/v1",
+        time: FIRST,
+        fieldsType: "FieldsV1",
+        fieldsV1: {
+          "f:metadata": { "f:labels": { "f:app": {} } },
+          "f:spec": {
+            "f:ports": { 'k:{"port":80,"protocol":"TCP"}': { ".": {}, "f:port": {} } },
+            "f:size": {},
+          },
+        },
+      },
+    ]);
+  });
+
+  it("conflicts with another owner only where the value differs", () => {
+    const world = new World();
+    world.apply("one", { spec: { size: 1, name: "n" } });
+    const result = world.tryApply("two", { spec: { size: 2, name: "n" } });
+    expect(result).toEqual({
+      kind: "conflict",
+      message: 'Apply failed with 1 conflict: conflict with "one": .spec.size',
+      conflicts: [
+        {
+          reason: "FieldManagerConflict",
+          message: 'conflict with "one"',
+          field: ".spec.size",
+        },
+      ],
+    });
+  });
+
+  it("names every conflicting field, with the version an updater used", () => {
+    const world = new World();
+    world.update("editor", {
+      spec: { name: "n", ports: [{ port: 80, protocol: "TCP", name: "x" }] },
+    });
+    const result = world.tryApply("two", { spec: { name: "m", ports: [{ port: 80, name: "y" }] } });
+    expect(result).toMatchObject({
+      kind: "conflict",
+      message: [
+        'Apply failed with 2 conflicts: conflicts with "editor" using x.dev/v1:',
+        "- .spec.name",
+        '- .spec.ports[port=80,protocol="TCP"].name',
+      ].join("\n"),
+    });
+  });
+
+  it("shares ownership of an equal value, which then outlives either owner", () => {
+    const world = new World();
+    world.apply("one", { spec: { size: 1, name: "n" } });
+    const shared = world.apply("two", { spec: { size: 1 } });
+    expect(fieldsOf(shared, "one")).toEqual({ "f:spec": { "f:name": {}, "f:size": {} } });
+    expect(fieldsOf(shared, "two")).toEqual({ "f:spec": { "f:size": {} } });
+    expect(world.apply("one", { spec: { name: "n" } }).object).toMatchObject({
+      spec: { size: 1, name: "n" },
+    });
+    expect(world.apply("two", {}).object["spec"]).toEqual({ name: "n" });
+  });
+
+  it("takes fields over by force, and drops owners that have nothing left", () => {
+    const world = new World();
+    world.apply("one", { spec: { size: 1 } });
+    const state = world.apply("two", { spec: { size: 2 } }, { force: true });
+    expect(state.object["spec"]).toEqual({ size: 2 });
+    expect(state.managedFields.map((entry) => entry.manager)).toEqual(["two"]);
+  });
+
+  it("removes what it no longer sets, unless somebody else owns it", () => {
+    const world = new World();
+    world.apply("one", { spec: { size: 1, set: ["a", "b"], ports: [{ port: 80, name: "x" }] } });
+    world.apply("two", { spec: { set: ["b"] } });
+    expect(world.apply("one", { spec: { size: 1 } }).object["spec"]).toEqual({
+      size: 1,
+      set: ["b"],
+    });
+  });
+
+  it("leaves alone what nobody or an updater owns", () => {
+    const world = new World();
+    world.update("editor", {
+      spec: { name: "n", ports: [{ port: 80, protocol: "TCP", name: "x" }] },
+    });
+    world.apply("one", { spec: { size: 1, ports: [{ port: 80 }] } });
+    expect(world.apply("one", {}).object["spec"]).toEqual({
+      name: "n",
+      ports: [{ port: 80, protocol: "TCP", name: "x" }],
+    });
+  });
+
+  it("replaces atomic lists and maps as one", () => {
+    const world = new World();
+    world.apply("one", { spec: { atomic: ["a", "b"], whole: { x: "1", y: "2" } } });
+    const state = world.apply("one", { spec: { atomic: ["c"], whole: { x: "1" } } });
+    expect(state.object["spec"]).toEqual({ atomic: ["c"], whole: { x: "1" } });
+    expect(fieldsOf(state, "one")).toEqual({ "f:spec": { "f:atomic": {}, "f:whole": {} } });
+  });
+
+  it("finds list items by their keys, defaulted keys included", () => {
+    const world = new World();
+    world.apply("one", { spec: { ports: [{ port: 80, name: "x" }] } });
+    const state = world.apply("two", {
+      spec: { ports: [{ port: 80, protocol: "TCP", name: "x" }] },
+    });
+    expect(state.object["spec"]).toEqual({ ports: [{ port: 80, name: "x", protocol: "TCP" }] });
+    expect(
+      world.apply("three", { spec: { ports: [{ port: 80, protocol: "UDP" }] } }).object["spec"],
+    ).toEqual({
+      ports: [
+        { port: 80, name: "x", protocol: "TCP" },
+        { port: 80, protocol: "UDP" },
+      ],
+    });
+  });
+
+  it("lets the applied order win among the items it names", () => {
+    const world = new World();
+    world.apply("one", { spec: { set: ["a", "b", "c"] } });
+    world.apply("two", { spec: { set: ["d"] } });
+    expect(world.apply("one", { spec: { set: ["c", "a", "b"] } }).object["spec"]).toEqual({
+      set: ["c", "d", "a", "b"],
+    });
+  });
+
+  it("tracks free-form objects key by key", () => {
+    const world = new World();
+    const state = world.apply("one", { spec: { free: { a: { b: 1 }, l: [1, 2] } } });
+    expect(fieldsOf(state, "one")).toEqual({
+      "f:spec": { "f:free": { "f:a": { ".": {}, "f:b": {} }, "f:l": {} } },
+    });
+  });
+
+  it("follows a value from scalar to object and back", () => {
+    const world = new World();
+    world.update("one", { spec: { free: { q: 1 } } });
+    const state = world.update("two", { spec: { free: { q: { r: 1 } } } });
+    expect(fieldsOf(state, "two", "Update")).toEqual({
+      "f:spec": { "f:free": { "f:q": { ".": {}, "f:r": {} } } },
+    });
+    expect(fieldsOf(world.update("two", { spec: { free: { q: 2 } } }), "two", "Update")).toEqual({
+      "f:spec": { "f:free": { "f:q": {} } },
+    });
+  });
+
+  it("keeps object and times as they were when nothing changes", () => {
+    const world = new World();
+    world.apply("one", { spec: { size: 1 } });
+    const before = world.state;
+    world.time = LATER;
+    const after = world.apply("one", { spec: { size: 1 } });
+    expect(after.object).toBe(before?.object);
+    expect(after.managedFields).toBe(before?.managedFields);
+  });
+
+  it("changes its time when it changes the object", () => {
+    const world = new World();
+    world.apply("one", { spec: { size: 1 } });
+    world.time = LATER;
+    expect(world.apply("one", { spec: { size: 2 } }).managedFields[0]?.time).toBe(LATER);
+  });
+
+  it("gives everything that was there before the first apply to its own owner", () => {
+    const world = new World();
+    world.state = {
+      object: { ...IDENTITY, metadata: { name: "a" }, spec: { size: 1 } },
+      managedFields: [],
+    };
+    const state = world.apply("one", { spec: { name: "n" } });
+    expect(fieldsOf(state, "before-first-apply", "Update")).toEqual({
+      "f:spec": { ".": {}, "f:size": {} },
+    });
+    expect(world.tryApply("one", { spec: { size: 2 } }).kind).toBe("conflict");
+  });
+
+  it("neither owns nor fights over fields that the endpoint resets", () => {
+    const world = new World();
+    const state = world.apply("one", { spec: { size: 1 }, status: { phase: "x" } });
+    expect(fieldsOf(state, "one")).toEqual({ "f:spec": { "f:size": {} } });
+  });
+
+  it.each([
+    [
+      "a field the schema does not declare",
+      { spec: { sise: 1 } },
+      ".spec.sise: field not declared in schema",
+    ],
+    [
+      "two items with one key",
+      { spec: { ports: [{ port: 1 }, { port: 1, protocol: "TCP" }] } },
+      '.spec.ports: duplicate entries for key [port=1,protocol="TCP"]',
+    ],
+    ["a scalar where a list belongs", { spec: { set: 5 } }, ".spec.set: expected list, got &{5}"],
+  ])("refuses %s", (_name, content, sentence) => {
+    const world = new World();
+    expect(() => world.apply("one", content)).toThrow(TypedError);
+    expect(() => world.apply("one", content)).toThrow(
+      `failed to create typed patch object (/a; x.dev/v1, Kind=Thing): ${sentence}`,
+    );
+  });
+
+  const content = fc.record(
+    {
+      size: fc.integer({ min: 0, max: 2 }),
+      name: fc.constantFrom("x", "y"),
+      atomic: fc.array(fc.constantFrom("a", "b"), { maxLength: 2 }),
+      // An empty keyed list owns nothing, so a server first prunes what was in it and only then adds it, empty.
+      set: fc.uniqueArray(fc.constantFrom("a", "b", "c"), { minLength: 1 }),
+      ports: fc.uniqueArray(
+        fc.record(
+          {
+            port: fc.constantFrom(1, 2),
+            protocol: fc.constantFrom("TCP", "UDP"),
+            name: fc.constantFrom("p", "q"),
+          },
+          { requiredKeys: ["port"] },
+        ),
+        { minLength: 1, selector: (port) => `${port.port}/${port.protocol ?? "TCP"}` },
+      ),
+    },
+    // An applier that owns nothing is forgotten.
+    { requiredKeys: ["size"] },
+  );
+  const write = fc.record({ manager: fc.constantFrom("one", "two", "three"), spec: content });
+
+  it("changes nothing when the same thing is applied twice", () => {
+    fc.assert(
+      fc.property(fc.array(write, { maxLength: 5 }), write, (history, last) => {
+        const world = new World();
+        for (const { manager, spec } of history) world.apply(manager, { spec }, { force: true });
+        world.apply(last.manager, { spec: last.spec }, { force: true });
+        const before = world.state;
+        world.time = LATER;
+        const after = world.apply(last.manager, { spec: last.spec });
+        expect(after.object).toEqual(before?.object);
+        expect(after.managedFields).toEqual(before?.managedFields);
+      }),
+    );
+  });
+
+  it("removes everything again when every applier applies nothing", () => {
+    fc.assert(
+      fc.property(fc.array(write, { minLength: 1, maxLength: 6 }), (history) => {
+        const world = new World();
+        for (const { manager, spec } of history) world.apply(manager, { spec }, { force: true });
+        for (const manager of ["one", "two", "three"]) world.apply(manager, {});
+        expect(world.state?.managedFields).toEqual([]);
+        const spec = world.state?.object["spec"] ?? {};
+        expect(Object.values(spec).flat()).toEqual([]);
+      }),
+    );
+  });
+});
+
+describe("tracking an update", () => {
+  it("gives changed fields to the writer and takes them from their owners", () => {
+    const world = new World();
+    world.apply("one", { spec: { size: 1, name: "n" } });
+    world.time = LATER;
+    const state = world.update("editor", { spec: { size: 2, name: "n" } });
+    expect(fieldsOf(state, "one")).toEqual({ "f:spec": { "f:name": {} } });
+    expect(fieldsOf(state, "editor", "Update")).toEqual({ "f:spec": { "f:size": {} } });
+    expect(state.managedFields.map((entry) => entry.time)).toEqual([FIRST, LATER]);
+  });
+
+  it("takes removed fields from everyone", () => {
+    const world = new World();
+    world.apply("one", { spec: { size: 1 } });
+    expect(world.update("editor", {}).managedFields).toEqual([]);
+  });
+
+  it("owns the objects that it brings into being", () => {
+    const state = new World().update("creator", {
+      metadata: { name: "a", uid: "u", resourceVersion: "1", labels: { app: "x" } },
+      spec: { size: 1 },
+    });
+    expect(fieldsOf(state, "creator", "Update")).toEqual({
+      "f:metadata": { "f:labels": { ".": {}, "f:app": {} } },
+      "f:spec": { ".": {}, "f:size": {} },
+    });
+  });
+
+  it("does not own the structs that built-in types are born with", () => {
+    const definitions: Definitions = {
+      Spec: { type: "object", properties: { size: { type: "integer" } } },
+      Root: {
+        type: "object",
+        properties: { spec: { allOf: [{ $ref: "#/definitions/Spec" }], default: {} } },
+      },
+    };
+    const [entry] = trackUpdate({
+      schema: { $ref: "#/definitions/Root" },
+      definitions,
+      before: undefined,
+      after: { ...IDENTITY, spec: { size: 1 } },
+      manager: "creator",
+      operation: "Update",
+      apiVersion: "v1",
+      time: FIRST,
+    });
+    expect(entry?.fieldsV1).toEqual({ "f:spec": { "f:size": {} } });
+  });
+
+  it("keeps an updater's earlier fields and the ledger itself when nothing changes", () => {
+    const world = new World();
+    world.update("editor", { spec: { size: 1 } });
+    const before = world.state?.managedFields;
+    world.time = LATER;
+    expect(world.update("editor", { spec: { size: 1 } }).managedFields).toEqual(before);
+    expect(
+      fieldsOf(world.update("editor", { spec: { size: 1, name: "n" } }), "editor", "Update"),
+    ).toEqual({ "f:spec": { ".": {}, "f:name": {}, "f:size": {} } });
+  });
+
+  it("leaves an object untracked that was never tracked", () => {
+    const world = new World();
+    world.state = { object: { ...IDENTITY, metadata: { name: "a" } }, managedFields: [] };
+    expect(world.update("editor", { spec: { size: 1 } }).managedFields).toEqual([]);
+  });
+
+  it("keeps status and main resource apart", () => {
+    const after = {
+      ...IDENTITY,
+      metadata: { name: "a" },
+      spec: { size: 1 },
+      status: { phase: "x" },
+    };
+    const [entry] = trackUpdate({
+      schema: SCHEMA,
+      definitions: {},
+      before: undefined,
+      after,
+      manager: "controller",
+      operation: "Update",
+      apiVersion: "x.dev/v1",
+      subresource: "status",
+      resetFields: [["metadata"], ["spec"]],
+      time: FIRST,
+    });
+    expect(entry).toMatchObject({
+      subresource: "status",
+      fieldsV1: { "f:status": { ".": {}, "f:phase": {} } },
+    });
+  });
+
+  it("lets a client edit the ledger, and forget it with one empty entry", () => {
+    const world = new World();
+    world.apply("one", { spec: { size: 1 } });
+    const edited = [{ ...world.state?.managedFields[0], manager: "renamed" }];
+    const common = {
+      schema: SCHEMA,
+      definitions: {},
+      before: world.stored(),
+      manager: "editor",
+      operation: "Update",
+      apiVersion: "x.dev/v1",
+      time: LATER,
+    } as const;
+    const object = world.state!.object;
+    const renamed = trackUpdate({
+      ...common,
+      after: withManagedFields({ object, managedFields: edited }),
+    });
+    expect(renamed.map((entry) => entry.manager)).toEqual(["renamed"]);
+    const forgotten = trackUpdate({
+      ...common,
+      after: withManagedFields({ object, managedFields: [{}] }),
+    });
+    expect(forgotten).toEqual([]);
+    const broken = trackUpdate({
+      ...common,
+      after: withManagedFields({ object, managedFields: [{ manager: "x" }] }),
+    });
+    expect(broken.map((entry) => entry.manager)).toEqual(["one"]);
+  });
+
+  it("folds the oldest updaters into one entry beyond ten", () => {
+    const world = new World();
+    for (let index = 0; index < 14; index += 1) {
+      world.time = `2030-01-01T00:00:${String(index).padStart(2, "0")}Z`;
+      const free = Object.fromEntries(
+        Array.from({ length: index + 1 }, (_, key) => [`k${key}`, 1]),
+      );
+      world.update(`editor-${index}`, { spec: { free } });
+    }
+    const managers = world.state!.managedFields.map((entry) => entry.manager);
+    expect(managers).toHaveLength(10);
+    expect(managers).toContain("ancient-changes");
+    expect(fieldsOf(world.state!, "ancient-changes", "Update")).toMatchObject({
+      "f:spec": { "f:free": { "f:k0": {}, "f:k4": {} } },
+    });
+  });
+});
+
+describe("retaining timestamps", () => {
+  const entry = { manager: "one", operation: "Apply", time: FIRST } as const;
+  const before = {
+    ...IDENTITY,
+    metadata: { name: "a", resourceVersion: "1", managedFields: [entry] },
+  };
+
+  it("gives back the stored object when only times differ", () => {
+    const after = {
+      ...before,
+      metadata: { ...before.metadata, managedFields: [{ ...entry, time: LATER }] },
+    };
+    expect(retainTimestamps(before, after)).toBe(before);
+  });
+
+  it("gives back the new object when anything else differs", () => {
+    const after = { ...before, spec: {} };
+    expect(retainTimestamps(before, after)).toBe(after);
+    const moved = {
+      ...before,
+      metadata: { ...before.metadata, managedFields: [{ ...entry, manager: "two" }] },
+    };
+    expect(retainTimestamps(before, moved)).toBe(moved);
+  });
+});
