@@ -9,7 +9,7 @@ export function etcdFlags(folder: string): readonly string[] {
   const peerUrl = "http://127.0.0.1:0";
   return [
     `--data-dir=${join(folder, "etcd")}`,
-    // A crash loses nothing that a test wants back, and waiting for the disk is most of a write's time.
+    // Nothing of a test has to survive a power cut.
     "--unsafe-no-fsync",
     `--listen-client-urls=${clientUrl}`,
     `--advertise-client-urls=${clientUrl}`,
@@ -45,10 +45,6 @@ export function apiserverFlags(options: {
     `--service-account-signing-key-file=${credentials.serviceAccountKeyFile}`,
     `--service-cluster-ip-range=${serviceCidrs.join()}`,
     "--authorization-mode=Node,RBAC",
-    // Tests send bursts that no cluster of this size would see; their order of service is not under test.
-    "--enable-priority-and-fairness=false",
-    // Namespace deletion and CRD removal wait for these.
-    "--delete-collection-workers=4",
   ];
 }
 
@@ -68,13 +64,13 @@ export function controllerManagerFlags(options: {
   ];
   return [
     `--kubeconfig=${options.kubeconfigPath}`,
-    // Alone, so it need not wait for a lease; and nobody asks it anything, so it needs no port.
+    // Alone, so there is nobody to elect it against; and nobody asks it anything, so it needs no port.
     "--leader-elect=false",
     "--secure-port=0",
     `--controllers=${controllers.join()}`,
     `--root-ca-file=${options.credentials.caFile}`,
     `--service-account-private-key-file=${options.credentials.serviceAccountKeyFile}`,
-    // The default of 20 requests a second is what deleting a namespace would wait for.
+    // By default its controllers share 20 requests a second: a test of many Services should not meet that limit.
     "--kube-api-qps=1000",
     "--kube-api-burst=1000",
   ];

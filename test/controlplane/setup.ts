@@ -1,4 +1,4 @@
-// Global set-up of the `real` project: two clusters, east and west, shared by all its test files.
+// Global set-up of the `real` project: three clusters, east, west and edge, shared by all its test files.
 // Files keep apart by namespace; one that stops or breaks a server starts a cluster of its own.
 
 import type { TestProject } from "vitest/node";
@@ -23,6 +23,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const starts = await Promise.allSettled([
     startCluster({ name: "east", serviceCidrs: ["10.101.0.0/16", "fd00:101::/112"] }),
     startCluster({ name: "west", serviceCidrs: ["10.102.0.0/16", "fd00:102::/112"] }),
+    startCluster({ name: "edge", serviceCidrs: ["10.103.0.0/16", "fd00:103::/112"] }),
   ]);
   const clusters = starts.flatMap((start) => (start.status === "fulfilled" ? start.value : []));
   const stopAll = async (): Promise<void> => {
