@@ -71,7 +71,7 @@ export class EmbeddedCluster {
     this.name = options.name;
     const historyLimit = options.historyLimit ?? DEFAULT_HISTORY;
     const storage = new Storage({ historyLimit });
-    const kinds = createBuiltinKinds({
+    const { kinds, firstAddress } = createBuiltinKinds({
       storage,
       random,
       cidrs: options.serviceCidrs ?? DEFAULT_CIDRS,
@@ -95,6 +95,7 @@ export class EmbeddedCluster {
         background: this.#background,
         system: new System(this.#engine, MANAGER),
       },
+      firstAddress,
       (ended) => this.#hub.end((watch) => ended.includes(watch.kind), true),
     );
     this.#hub.flush();

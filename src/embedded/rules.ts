@@ -32,12 +32,6 @@ export interface Rules {
   readonly prepareStatus?: (next: KubeObject, old: KubeObject, context: RuleContext) => KubeObject;
   readonly validate?: (object: KubeObject) => readonly FieldFailure[];
   readonly validateUpdate?: (next: KubeObject, old: KubeObject) => readonly FieldFailure[];
-  /** Last step before storage: takes what must be unique (addresses, ports). Throws ApiError. */
-  readonly allocate?: (
-    next: KubeObject,
-    old: KubeObject | undefined,
-    context: RuleContext,
-  ) => KubeObject;
   readonly refuseDelete?: (object: KubeObject) => ApiError | undefined;
   /** Marks an object for deletion; undefined when it may go at once. */
   readonly prepareDelete?: (object: KubeObject, context: RuleContext) => KubeObject | undefined;

@@ -88,9 +88,8 @@ export function createObject(
   if (engine.storage.get(kind.key, key) !== undefined) {
     throw alreadyExists(served.resource, name);
   }
-  const final = rules.allocate?.(prepared, undefined, context) ?? prepared;
-  if (options.dryRun) return { status: 201, object: final };
-  return { status: 201, object: store(engine, kind, final) };
+  if (options.dryRun) return { status: 201, object: prepared };
+  return { status: 201, object: store(engine, kind, prepared) };
 }
 
 /** PUT: the body replaces the object, within what the endpoint may change. */
@@ -144,14 +143,13 @@ export function updateObject(engine: Engine, request: WriteRequest, update: Upda
   const tracked = withMetadata(defaulted, { ...defaulted.metadata, managedFields });
   const prepare = subresource === "status" ? rules.prepareStatus : rules.prepareUpdate;
   const prepared = normalize(prepare?.(tracked, old, context) ?? tracked);
-  const raised = raiseGeneration(kind, prepared, old);
-  refuseInvalid(kind, raised, [
-    ...validateMetadata(raised.metadata, metadataRules(kind)),
-    ...validateMetadataUpdate(raised.metadata, old.metadata),
-    ...validateContent(kind, raised),
-    ...(rules.validateUpdate?.(raised, old) ?? []),
+  const final = raiseGeneration(kind, prepared, old);
+  refuseInvalid(kind, final, [
+    ...validateMetadata(final.metadata, metadataRules(kind)),
+    ...validateMetadataUpdate(final.metadata, old.metadata),
+    ...validateContent(kind, final),
+    ...(rules.validateUpdate?.(final, old) ?? []),
   ]);
-  const final = rules.allocate?.(raised, old, context) ?? raised;
   if (retainTimestamps(jsonOf(old), jsonOf(final)) === jsonOf(old)) {
     return { status: 200, object: old };
   }
