@@ -8,8 +8,8 @@ import { decodeBody, mediaTypeOf, readBody } from "./body.ts";
 import type { Credential } from "./credential.ts";
 import { listDiscoveryPaths, renderDiscovery } from "./discovery.ts";
 import { Disconnected } from "./fault.ts";
-import { renderOpenApi } from "./openapi.ts";
-import { type Reply, sendReply, sendText, wantsPretty } from "./reply.ts";
+import { encodeEmptyV2, renderOpenApi } from "./openapi.ts";
+import { type Reply, sendBytes, sendReply, sendText, wantsPretty } from "./reply.ts";
 import { isTrue } from "./request.ts";
 import { ApiError, answerError, badRequest, methodNotAllowed } from "./status.ts";
 import { streamWatch, type WatchStream } from "./stream.ts";
@@ -47,6 +47,9 @@ const VERSION: JsonObject = {
   platform: "isthmus/embedded",
 };
 
+const OPENAPI_V2_ACCEPT = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+// "@" is not allowed in a media type, and Go's clients refuse an answer that has it.
+const OPENAPI_V2_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 const HEALTH_PATH = /^\/(livez|readyz|healthz)(\/ping)?$/;
 
@@ -106,6 +109,10 @@ async function route(
 
   if (HEALTH_PATH.test(path)) {
     sendText(response, 200, "ok");
+    return;
+  }
+  if (path === "/openapi/v2" && request.headers.accept?.includes(OPENAPI_V2_ACCEPT) === true) {
+    sendBytes(response, OPENAPI_V2_TYPE, encodeEmptyV2());
     return;
   }
   const document = renderDocument(context, request, path);

@@ -18,6 +18,17 @@ export function renderOpenApi(types: readonly ServedType[], path: string): JsonO
   return ofVersion.length === 0 ? undefined : renderDocument(ofVersion);
 }
 
+/**
+ * OpenAPI v2 in protobuf, without a single type. kubectl reads it to validate what the server cannot be asked about
+ * (`kind: List`), and skips types that it does not find there; without an answer it refuses the file.
+ */
+export function encodeEmptyV2(): Buffer {
+  const text = (number: number, value: string | Buffer): Buffer =>
+    Buffer.concat([Buffer.from([number * 8 + 2, value.length]), Buffer.from(value)]);
+  const info = Buffer.concat([text(1, "Kubernetes"), text(2, "unversioned")]);
+  return Buffer.concat([text(1, "2.0"), text(2, info), text(8, "")]);
+}
+
 /** The hash in each address changes with the document, so that clients may keep what they have. */
 function renderIndex(types: readonly ServedType[]): JsonObject {
   const hashes = new Map<string, string>();

@@ -58,6 +58,15 @@ export function sendText(response: ServerResponse, status: number, text: string)
   response.end(text);
 }
 
+export function sendBytes(response: ServerResponse, contentType: string, bytes: Buffer): void {
+  response.writeHead(200, {
+    "Cache-Control": "no-cache, private",
+    "Content-Type": contentType,
+    "Content-Length": bytes.length,
+  });
+  response.end(bytes);
+}
+
 /** People at a terminal get line breaks without asking. */
 export function wantsPretty(request: IncomingMessage, query: URLSearchParams): boolean {
   const asked = query.get("pretty");
