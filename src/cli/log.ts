@@ -7,7 +7,12 @@ export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 
 export function createLog(level: string, write: (line: string) => void): Log {
   const logger = pino(
-    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+    },
     { write: (line: string) => write(line.trimEnd()) },
   );
   return wrap(logger);

@@ -63,14 +63,16 @@ export function createFreshness(clock: Clock): Freshness {
       if (object === undefined) return;
       const name = nameOf(resource, object);
       const memory = owners.get(owner)?.get(name);
-      if (memory !== undefined && isSeen(memory, after)) forget(owner, name);
+      if (memory !== undefined && isSeen(memory, before, after)) forget(owner, name);
     },
     correct<T extends KubeObject>(owner: string, resource: Resource<T>, cached: readonly T[]) {
       const memories = recall(owner).filter(([name]) => name.startsWith(prefixOf(resource)));
       if (memories.length === 0) return cached;
       const corrected = new Map(cached.map((object) => [nameOf(resource, object), object]));
       for (const [name, memory] of memories) {
-        if (memory.isDeleted) corrected.delete(name);
+        // The watch may be quicker than the answer to the write: then the cache knew before we did.
+        if (isSeen(memory, undefined, corrected.get(name))) forget(owner, name);
+        else if (memory.isDeleted) corrected.delete(name);
         else corrected.set(name, memory.written as T);
       }
       return [...corrected.values()];
@@ -80,11 +82,14 @@ export function createFreshness(clock: Clock): Freshness {
 }
 
 /** Events come in order: any other version of the object is older than what we wrote. */
-function isSeen(memory: Memory, after: KubeObject | undefined): boolean {
+function isSeen(
+  memory: Memory,
+  before: KubeObject | undefined,
+  after: KubeObject | undefined,
+): boolean {
   const { uid, resourceVersion } = memory.written.metadata;
-  if (memory.isDeleted) return after === undefined || after.metadata.uid !== uid;
-  if (after === undefined) return false;
-  return after.metadata.resourceVersion === resourceVersion;
+  if (memory.isDeleted) return after?.metadata.uid !== uid;
+  return [before, after].some((object) => object?.metadata.resourceVersion === resourceVersion);
 }
 
 function prefixOf(resource: Resource): string {
