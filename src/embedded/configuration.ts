@@ -1,32 +1,19 @@
 // Server-side apply, the check: a configuration and its type in; a TypedError out when merging it could not work. Never judges values.
 
 import { type PathElement, renderElement } from "./fieldset.ts";
-import { getField, isJsonArray, isJsonObject } from "./json.ts";
+import { isJsonArray, isJsonObject } from "./json.ts";
 import { fieldType, itemElement, shapeOf, type Type, TypedError, typeOf } from "./typed.ts";
-import type { Json, JsonObject, Schema } from "./types.ts";
+import type { Json, Schema } from "./types.ts";
 
 /** Throws a TypedError when a configuration cannot be applied: undeclared fields, duplicates, items without keys. */
-export function checkConfiguration(type: Type, value: JsonObject): void {
+export function checkConfiguration(type: Type, value: Json): void {
   const problems: string[] = [];
   check(type, value, "", problems);
   const first = problems[0];
   if (first === undefined) return;
-  const list =
-    problems.length === 1 ? first : ["errors:", ...problems.map((line) => `  ${line}`)].join("\n");
-  throw new TypedError(`failed to create typed patch object (${describe(value)}): ${list}`);
-}
-
-/** "default/web; apps/v1, Kind=Deployment"; the core group is empty. */
-function describe(object: JsonObject): string {
-  const metadata = getField(object, "metadata");
-  const text = (holder: Json | undefined, key: string): string => {
-    const value = isJsonObject(holder) ? getField(holder, key) : undefined;
-    return typeof value === "string" ? value : "";
-  };
-  const apiVersion = text(object, "apiVersion");
-  const version = apiVersion.includes("/") ? apiVersion : `/${apiVersion}`;
-  const ref = `${text(metadata, "namespace")}/${text(metadata, "name")}`;
-  return `${ref}; ${version}, Kind=${text(object, "kind")}`;
+  throw new TypedError(
+    problems.length === 1 ? first : ["errors:", ...problems.map((line) => `  ${line}`)].join("\n"),
+  );
 }
 
 function check(type: Type, value: Json, path: string, problems: string[]): void {

@@ -277,8 +277,8 @@ function reorder(
   for (const item of ordered) {
     for (; next < others.length; next += 1) {
       const other = others[next];
-      const at = position(item);
-      if (other === undefined || at < 0 || position(other) > at) break;
+      // A new item has no old place, so nothing comes before it.
+      if (other === undefined || position(other) > position(item)) break;
       result.push(other);
     }
     result.push(item);
