@@ -26,6 +26,7 @@ export const PROBLEMS = {
   PermissionDenied: "The credentials are good, but they do not allow this request.",
   ProxyFailed: "The HTTP proxy on the way to the API server did not let the connection through.",
   CrdNotServed: "The API server did not take up a CustomResourceDefinition in time.",
+  FileUnwritable: "A file that the command was asked to write cannot be written.",
   ArgumentInvalid: "An argument of the command line is not what the command takes.",
   PortInUse: "Another process already listens on the port.",
   AssetsMissing: "The binaries of a real control plane are not on this machine.",

@@ -3,6 +3,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Problem } from "../api/problem.ts";
 import { EmbeddedCluster } from "../embedded/cluster.ts";
 import { serveCluster } from "../embedded/server.ts";
 import { createClient, type KubeClient } from "../kube/client.ts";
@@ -23,25 +24,44 @@ export async function startEmbeddedCluster(
 ): Promise<RunningCluster> {
   const { clock, random } = context;
   const cluster = new EmbeddedCluster({ name: options.name, clock, random });
-  const server = await serveCluster(cluster, { port: options.port ?? 0, clock });
-  const folder = await mkdtemp(join(tmpdir(), "isthmus-"));
-  const kubeconfigPath = options.kubeconfigPath ?? join(folder, `${options.name}.yaml`);
+  const undo: (() => Promise<void> | void)[] = [() => cluster.stop()];
   const stop = async (): Promise<void> => {
-    await client?.close();
-    await server.close();
-    cluster.stop();
-    // Its token and certificate end with the server; a file that remained would only mislead.
-    await rm(kubeconfigPath, { force: true });
-    await rm(folder, { recursive: true, force: true });
+    for (const step of undo.toReversed()) await step();
   };
-  let client: KubeClient | undefined;
   try {
-    await writeFile(kubeconfigPath, server.kubeconfig(), { mode: 0o600, flag: "wx" });
+    const server = await serveCluster(cluster, { port: options.port ?? 0, clock });
+    undo.push(() => server.close());
+    const kubeconfigPath = options.kubeconfigPath ?? (await makeTemporaryPath(options.name, undo));
+    await writeNew(kubeconfigPath, server.kubeconfig());
+    // Its token and certificate end with the server; a file that remained would only mislead.
+    undo.push(() => rm(kubeconfigPath, { force: true }));
     const config = loadKubeconfig({ paths: [kubeconfigPath], env: {}, home: context.home });
-    client = createClient(config, { clock, userAgent: "isthmus-demo" });
+    const client = createClient(config, { clock, userAgent: "isthmus-demo" });
+    undo.push(() => client.close());
     return { name: options.name, url: server.url, kubeconfigPath, client, stop };
   } catch (error) {
     await stop();
     throw error;
+  }
+}
+
+async function makeTemporaryPath(
+  name: string,
+  undo: (() => Promise<void> | void)[],
+): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "isthmus-"));
+  undo.push(() => rm(folder, { recursive: true, force: true }));
+  return join(folder, `${name}.yaml`);
+}
+
+/** For the owner's eyes only, and never over a file that is there. */
+async function writeNew(file: string, text: string): Promise<void> {
+  try {
+    await writeFile(file, text, { mode: 0o600, flag: "wx" });
+  } catch (cause) {
+    const message = `the kubeconfig cannot be written to ${file}`;
+    const hint =
+      "Name a new file in a folder that you may write to; an existing file is left alone.";
+    throw new Problem("FileUnwritable", message, { hint, cause });
   }
 }

@@ -1,9 +1,9 @@
 // Embedded server, registry: which kinds are served, built-in and from CRDs. In: types and rules; out: lookups by path and by kind.
 
-import { readFileSync } from "node:fs";
 import type { OwnerReference } from "../api/object.ts";
+import builtin from "./builtin.json" with { type: "json" };
 import { builtinColumns } from "./columns.ts";
-import { Kind } from "./kind.ts";
+import type { Kind } from "./kind.ts";
 import { type ResourceKey, resourceKeyOf } from "./storage.ts";
 import type { Definitions, Schema, ServedType } from "./types.ts";
 
@@ -25,11 +25,10 @@ interface BuiltinFile {
 
 let builtinTypes: readonly ServedType[] | undefined;
 
-/** Parsed once per process: schemas are immutable and shared by all clusters. */
+/** Made once per process: schemas are immutable and shared by all clusters. */
 export function loadBuiltinTypes(): readonly ServedType[] {
   if (builtinTypes !== undefined) return builtinTypes;
-  const text = readFileSync(new URL("./builtin.json", import.meta.url), "utf8");
-  const file = JSON.parse(text) as BuiltinFile;
+  const file = builtin as unknown as BuiltinFile;
   builtinTypes = file.types.map((type) => {
     const { group, version, kind, plural, namespaced } = type;
     return {

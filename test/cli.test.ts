@@ -1,0 +1,220 @@
+// The `isthmus` command as a person meets it: a real process, its output, its exit code, what it leaves behind.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { stringify } from "yaml";
+import { createAuthority, issueCertificate } from "../src/embedded/certificate.ts";
+import { bundle } from "../tools/build.ts";
+import { serve, temporaryDirectory } from "./loopback.ts";
+
+let command: string;
+beforeAll(async () => {
+  const folder = mkdtempSync(join(tmpdir(), "isthmus-bundle-"));
+  command = await bundle(folder);
+  return () => rmSync(folder, { recursive: true });
+});
+
+interface Run {
+  readonly process: ChildProcess;
+  /** Standard output and error so far. */
+  output(): string;
+  /** Resolves when the text has been printed; rejects when the process ends before. */
+  prints(text: string): Promise<void>;
+  readonly exit: Promise<number | null>;
+}
+
+/** Temporary files of the command go to `temp`, so that a test can see what is left. */
+function isthmus(args: readonly string[], temp: string): Run {
+  const child = spawn(process.execPath, [command, ...args], {
+    env: { PATH: process.env["PATH"], HOME: temp, TMPDIR: temp },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let text = "";
+  const waiting = new Set<() => void>();
+  const read = (chunk: Buffer): void => {
+    text += chunk.toString();
+    for (const look of waiting) look();
+  };
+  child.stdout.on("data", read);
+  child.stderr.on("data", read);
+  const exit = new Promise<number | null>((resolve) => child.on("close", resolve));
+  return {
+    process: child,
+    output: () => text,
+    prints: (wanted) =>
+      new Promise((resolve, reject) => {
+        const look = (): void => {
+          if (text.includes(wanted)) resolve();
+        };
+        waiting.add(look);
+        look();
+        void exit.then(() => reject(new Error(`it ended without printing "${wanted}":\n${text}`)));
+      }),
+    exit,
+  };
+}
+
+function kubeconfig(temp: string, cluster: object, user: object = { token: "sesame" }): string {
+  const file = join(temp, "config.yaml");
+  const content = {
+    apiVersion: "v1",
+    kind: "Config",
+    "current-context": "east",
+    clusters: [{ name: "east", cluster }],
+    users: [{ name: "me", user }],
+    contexts: [{ name: "east", context: { cluster: "east", user: "me" } }],
+  };
+  writeFileSync(file, stringify(content));
+  return file;
+}
+
+describe("one clear sentence and a non-zero exit", () => {
+  async function refuse(args: readonly string[], temp: string): Promise<string> {
+    const run = isthmus(args, temp);
+    expect(await run.exit).toBe(1);
+    expect(run.output()).not.toMatch(/^\s+at /m);
+    return run.output();
+  }
+
+  test("for a kubeconfig that is not YAML, naming file and line", async () => {
+    const temp = temporaryDirectory();
+    const file = join(temp, "broken.yaml");
+    writeFileSync(file, "apiVersion: v1\nclusters: [\n");
+    const output = await refuse(["crds", "install", "--kubeconfig", file], temp);
+    expect(output).toContain(file);
+    expect(output).toMatch(/line 2|line 3/);
+    expect(output).toContain("KubeconfigInvalid in docs/errors.md");
+  });
+
+  test("for a kubeconfig that is not there", async () => {
+    const temp = temporaryDirectory();
+    const output = await refuse(["crds", "install"], temp);
+    expect(output).toContain(join(temp, ".kube", "config"));
+    expect(output).toContain("KubeconfigMissing");
+  });
+
+  test("for an unknown context, naming those that exist", async () => {
+    const temp = temporaryDirectory();
+    const file = kubeconfig(temp, { server: "https://127.0.0.1:1" });
+    const output = await refuse(
+      ["crds", "install", "--kubeconfig", file, "--context", "west"],
+      temp,
+    );
+    expect(output).toContain("west");
+    expect(output).toContain("east");
+    expect(output).toContain("ContextUnknown");
+  });
+
+  test("for a server that nobody answers at", async () => {
+    const temp = temporaryDirectory();
+    const file = kubeconfig(temp, { server: "https://127.0.0.1:1" });
+    const output = await refuse(["crds", "install", "--kubeconfig", file], temp);
+    expect(output).toContain("https://127.0.0.1:1");
+    expect(output).toContain("ServerUnreachable");
+    expect(output).not.toContain("sesame");
+  });
+
+  test("for a server whose certificate has expired", async () => {
+    const temp = temporaryDirectory();
+    const period = { notBefore: new Date("2020-01-01"), notAfter: new Date("2020-02-01") };
+    const authority = await createAuthority({
+      commonName: "test",
+      notBefore: new Date("2019-01-01"),
+      notAfter: new Date("2099-01-01"),
+    });
+    const { certPem, keyPem } = await issueCertificate(authority, {
+      commonName: "127.0.0.1",
+      ipAddresses: ["127.0.0.1"],
+      usage: "server",
+      ...period,
+    });
+    const server = await serve((_, response) => response.end("{}"), { cert: certPem, key: keyPem });
+    const file = kubeconfig(temp, {
+      server: server.url,
+      "certificate-authority-data": Buffer.from(authority.certPem).toString("base64"),
+    });
+    const output = await refuse(["crds", "install", "--kubeconfig", file], temp);
+    expect(output).toContain("expired");
+    expect(output).toContain("CertificateExpired");
+    expect(server.requests).toEqual([]);
+  });
+
+  test("for a port in use, leaving nothing behind", async () => {
+    const temp = temporaryDirectory();
+    const holder = createServer();
+    await new Promise<void>((resolve) => holder.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void holder.close());
+    const { port } = holder.address() as { port: number };
+    const output = await refuse(["embedded", "--port", String(port)], temp);
+    expect(output).toContain(String(port));
+    expect(output).toContain("PortInUse");
+    expect(readdirSync(temp)).toEqual([]);
+  });
+
+  test("for a kubeconfig file that is already there, which stays as it was", async () => {
+    const temp = temporaryDirectory();
+    const file = kubeconfig(temp, { server: "https://127.0.0.1:1" });
+    const output = await refuse(["embedded", "--kubeconfig", file], temp);
+    expect(output).toContain(file);
+    expect(existsSync(file)).toBe(true);
+    expect(readdirSync(temp)).toEqual(["config.yaml"]);
+  });
+
+  test("for a central process without a cluster", async () => {
+    expect(await refuse(["central"], temporaryDirectory())).toContain("--kubeconfig");
+  });
+});
+
+test("a wrong flag is refused with exit code 2 and the flag's name", async () => {
+  const run = isthmus(["demo", "--fats"], temporaryDirectory());
+  expect(await run.exit).toBe(2);
+  expect(run.output()).toContain("--fats");
+});
+
+test("crds print gives YAML that names every definition", async () => {
+  const run = isthmus(["crds", "print"], temporaryDirectory());
+  expect(await run.exit).toBe(0);
+  for (const name of ["serviceexports", "serviceimports", "clusterproperties", "clustermembers"]) {
+    expect(run.output()).toContain(`name: ${name}.`);
+  }
+});
+
+test("an embedded cluster runs until SIGTERM, takes its kubeconfig along, and CRDs install into it twice", async () => {
+  const temp = temporaryDirectory();
+  const file = join(temp, "trial.yaml");
+  const cluster = isthmus(["embedded", "--name", "trial", "--kubeconfig", file], temp);
+  await cluster.prints("Ctrl-C ends it");
+  const first = isthmus(["crds", "install", "--kubeconfig", file], temp);
+  expect(await first.exit).toBe(0);
+  expect(first.output().match(/created/g)).toHaveLength(4);
+  const second = isthmus(["crds", "install", "--kubeconfig", file], temp);
+  expect(await second.exit).toBe(0);
+  expect(second.output().match(/unchanged/g)).toHaveLength(4);
+  cluster.process.kill("SIGTERM");
+  expect(await cluster.exit).toBe(0);
+  expect(readdirSync(temp)).toEqual([]);
+});
+
+test("the demo tells its whole story, ends well and leaves nothing behind", async () => {
+  const temp = temporaryDirectory();
+  const run = isthmus(["demo", "--script"], temp);
+  expect(await run.exit).toBe(0);
+  expect(run.output()).toMatch(/checkout\s+ClusterSetIP\s+\["10\./);
+  expect(run.output()).toContain("Conflict=True PortConflict");
+  expect(run.output()).toContain('oldest service export in "east"');
+  expect(readdirSync(temp)).toEqual([]);
+});
+
+test("the demo stays until Ctrl-C, then cleans up", async () => {
+  const temp = temporaryDirectory();
+  const run = isthmus(["demo"], temp);
+  await run.prints("Ctrl-C ends them");
+  run.process.kill("SIGINT");
+  expect(await run.exit).toBe(0);
+  expect(readdirSync(temp)).toEqual([]);
+});
