@@ -10,6 +10,7 @@ export class Background {
   readonly #afterBatch: () => void;
   /** Insertion order is run order: deterministic, each key once. */
   #queue = new Map<string, () => void>();
+  readonly #delayed = new Set<Timer>();
   #timer: Timer | undefined;
   #stopped = false;
 
@@ -29,9 +30,21 @@ export class Background {
     this.#timer ??= this.#clock.schedule(TICK_MS, () => this.#run());
   }
 
+  /** Not counted as pending until its time has come. */
+  later(delayMs: number, id: string, work: () => void): void {
+    if (this.#stopped) return;
+    const timer = this.#clock.schedule(delayMs, () => {
+      this.#delayed.delete(timer);
+      this.add(id, work);
+    });
+    this.#delayed.add(timer);
+  }
+
   stop(): void {
     this.#stopped = true;
     this.#timer?.cancel();
+    for (const timer of this.#delayed) timer.cancel();
+    this.#delayed.clear();
     this.#timer = undefined;
     this.#queue.clear();
   }

@@ -56,6 +56,11 @@ export function patchObject(
     throw badRequest("error decoding patch: the outcome is not an object");
   const { object, warnings } = decodePatched(kind, patched, request.options.fieldValidation);
   requireSameName(object, name);
+  if (object.metadata.namespace !== old.metadata.namespace) {
+    throw badRequest(
+      "the namespace of the provided object does not match the namespace sent on the request",
+    );
+  }
   return { ...updateObject(engine, request, { old, proposed: object }), warnings };
 }
 
@@ -90,9 +95,8 @@ function applyConfiguration(
     throw badRequest("error decoding YAML: json: cannot unmarshal it into a map");
   }
   if (body["kind"] !== kind.served.resource.kind || body["apiVersion"] !== kind.apiVersion) {
-    throw badRequest(
-      `invalid object type: ${String(body["apiVersion"])}, Kind=${String(body["kind"])}`,
-    );
+    const { apiVersion, kind: sent } = body as { apiVersion?: string; kind?: string };
+    throw badRequest(`invalid object type: ${apiVersion}, Kind=${sent}`);
   }
   const stored = engine.storage.get(kind.key, objectKeyOf(request.namespace, name));
   const old = stored === undefined ? undefined : kind.fromStored(stored);
@@ -170,7 +174,7 @@ function translateTypedError<T>(request: WriteRequest, work: () => T): T {
     const { group, version, kind: kindName } = kind.served.resource;
     throw new ApiError({
       status: 500,
-      reason: "InternalError",
+      reason: "",
       message: `failed to create typed patch object (${namespace}/${name}; ${group}/${version}, Kind=${kindName}): ${error.message}`,
     });
   }

@@ -99,6 +99,8 @@ export class EmbeddedCluster {
       (ended) => this.#hub.end((watch) => ended.includes(watch.kind), true),
     );
     this.#hub.flush();
+    // As after a real server's start: versions from before it are too old to watch from.
+    storage.compact();
   }
 
   get revision(): number {
@@ -230,6 +232,7 @@ export class EmbeddedCluster {
     },
     deletecollection: (call) => {
       const { request, target, kind } = call;
+      if (kind.rules.refusesDeleteCollection === true) throw methodNotAllowed();
       const options = parseDeleteOptions(request.query, request.body);
       const selection = parseSelection(kind, request.query);
       const { storage } = this.#engine;

@@ -8,6 +8,7 @@ import { decodeBody, mediaTypeOf, readBody } from "./body.ts";
 import type { Credential } from "./credential.ts";
 import { listDiscoveryPaths, renderDiscovery } from "./discovery.ts";
 import { Disconnected } from "./fault.ts";
+import { isJsonArray, isJsonObject } from "./json.ts";
 import { encodeEmptyV2, renderOpenApi } from "./openapi.ts";
 import { type Reply, sendBytes, sendReply, sendText, wantsPretty } from "./reply.ts";
 import { isTrue } from "./request.ts";
@@ -226,12 +227,26 @@ async function answerApi(
 type Encoder = (served: ServedType) => (body: JsonObject, first: boolean) => JsonObject;
 
 function createEncoder(clock: Clock, { as }: Representation, query: URLSearchParams): Encoder {
-  if (as === "object") return () => (body) => body;
+  if (as === "object") return ({ builtin }) => (builtin ? bareItems : (body) => body);
   if (as === "partial") return () => renderPartial;
   const includeObject = parseIncludeObject(query.get("includeObject"));
   return (served) => {
     const print = createPrinter(served, includeObject);
     return (body, definitions) => print(body, { nowMs: clock.now(), definitions });
+  };
+}
+
+/** Lists of built-in kinds say the kind once, not on every item. */
+function bareItems(body: JsonObject): JsonObject {
+  const { items } = body;
+  if (!isJsonArray(items)) return body;
+  return {
+    ...body,
+    items: items.map((item) => {
+      if (!isJsonObject(item)) return item;
+      const { kind: _kind, apiVersion: _version, ...bare } = item;
+      return bare;
+    }),
   };
 }
 

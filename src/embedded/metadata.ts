@@ -16,7 +16,7 @@ const NAME_ALPHABET = "bcdfghjklmnpqrstvwxz2456789";
 const GENERATED_LENGTH = 5;
 const LONGEST_PREFIX = 63 - GENERATED_LENGTH;
 const ANNOTATION_BYTES = 256 * 1024;
-const STANDARD_FINALIZERS = ["kubernetes", "orphan", "foregroundDeletion"];
+const STANDARD_FINALIZERS = new Set(["kubernetes", "orphan", "foregroundDeletion"]);
 
 /** RFC 3339 in whole seconds, as metav1.Time is written. */
 export function formatTime(nowMs: number): string {
@@ -135,7 +135,7 @@ function validateFinalizers(finalizers: readonly string[], qualified: boolean): 
     failures.push(
       ...checkQualifiedName(name).map((why) => invalidValue("metadata.finalizers", name, why)),
     );
-    if (qualified && !name.includes("/") && !STANDARD_FINALIZERS.includes(name)) {
+    if (qualified && !name.includes("/") && !STANDARD_FINALIZERS.has(name)) {
       const why = "name is neither a standard finalizer name nor is it fully qualified";
       failures.push(invalidValue(`metadata.finalizers[${at}]`, name, why));
     }

@@ -59,7 +59,7 @@ function isValidation(text: string): text is FieldValidation | "" {
 /** "kubectl/v1.36 (linux)" writes as "kubectl". */
 function managerOf(userAgent: string | undefined): string {
   const name = (userAgent ?? "").split("/")[0] ?? "";
-  return [...name].filter(isPrintable).join("").slice(0, MANAGER_BYTES);
+  return name.replaceAll(/\p{C}/gu, "").slice(0, MANAGER_BYTES);
 }
 
 function isPrintable(text: string): boolean {

@@ -17,6 +17,7 @@ export interface DeleteOptions {
   readonly propagation?: Propagation;
   readonly uid?: string;
   readonly resourceVersion?: string;
+  readonly gracePeriodSeconds?: number;
   readonly dryRun: boolean;
 }
 
@@ -45,8 +46,11 @@ export function parseDeleteOptions(query: URLSearchParams, body: Json | undefine
   const preconditions = isJsonObject(sent["preconditions"]) ? sent["preconditions"] : {};
   const { uid, resourceVersion } = preconditions;
   const propagation = isPropagation(policy) ? policy : legacyPropagation(orphans);
+  const grace = sent["gracePeriodSeconds"] ?? query.get("gracePeriodSeconds") ?? "";
+  const seconds = grace === "" ? Number.NaN : Number(grace);
   return {
     ...(propagation === undefined ? {} : { propagation }),
+    ...(Number.isInteger(seconds) ? { gracePeriodSeconds: Math.max(0, seconds) } : {}),
     ...(typeof uid === "string" ? { uid } : {}),
     ...(typeof resourceVersion === "string" ? { resourceVersion } : {}),
     dryRun: dryRun.length > 0,
@@ -82,7 +86,14 @@ export function deleteObject(engine: Engine, removal: Removal): JsonObject {
   if (refusal !== undefined) throw refusal;
   const old = kind.fromStored(stored);
   requirePreconditions(removal, old);
-  const context = { time: formatTime(engine.clock.now()), dryRun: options.dryRun };
+  const nowMs = engine.clock.now();
+  const { gracePeriodSeconds } = options;
+  const context = {
+    nowMs,
+    time: formatTime(nowMs),
+    dryRun: options.dryRun,
+    ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
+  };
   const finalizers = planFinalizers(old.metadata.finalizers ?? [], options.propagation);
   const refinalized = withMetadata(old, normalizeMetadata({ ...old.metadata, finalizers }));
   const held = kind.rules.prepareDelete?.(refinalized, context);
@@ -140,6 +151,7 @@ function isSameDeletion(next: KubeObject, old: KubeObject): boolean {
   const after = next.metadata.finalizers ?? [];
   return (
     old.metadata.deletionTimestamp !== undefined &&
+    next.metadata.deletionTimestamp === old.metadata.deletionTimestamp &&
     after.length === before.length &&
     after.every((name, at) => name === before[at])
   );

@@ -83,9 +83,10 @@ function chooseVerb(request: Pick<ApiRequest, "method" | "query">, place: Place)
     case "PATCH":
       return named ? "patch" : undefined;
     case "DELETE":
-      if (place.subresource !== undefined) return undefined;
-      return named ? "delete" : "deletecollection";
+      break;
   }
+  if (place.subresource !== undefined) return undefined;
+  return named ? "delete" : "deletecollection";
 }
 
 /** Go's spellings of true, which the real server accepts in queries. */

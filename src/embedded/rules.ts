@@ -6,10 +6,13 @@ import type { ApiError } from "./status.ts";
 import type { FieldFailure } from "./types.ts";
 
 export interface RuleContext {
+  readonly nowMs: number;
   /** RFC 3339, whole seconds. */
   readonly time: string;
   readonly dryRun: boolean;
   readonly subresource?: string;
+  /** Of a delete, when it says so. */
+  readonly gracePeriodSeconds?: number;
 }
 
 /** Objects that come in are frozen or about to be: hooks return new ones and share what they keep. */
@@ -32,6 +35,7 @@ export interface Rules {
   readonly prepareStatus?: (next: KubeObject, old: KubeObject, context: RuleContext) => KubeObject;
   readonly validate?: (object: KubeObject) => readonly FieldFailure[];
   readonly validateUpdate?: (next: KubeObject, old: KubeObject) => readonly FieldFailure[];
+  readonly refusesDeleteCollection?: boolean;
   readonly refuseDelete?: (object: KubeObject) => ApiError | undefined;
   /** Marks an object for deletion; undefined when it may go at once. */
   readonly prepareDelete?: (object: KubeObject, context: RuleContext) => KubeObject | undefined;

@@ -19,6 +19,18 @@ export interface Selection {
 
 const ALL: Selection = { isAll: true, matches: () => true };
 
+/** Built-in kinds that offer nothing of their own word the refusal in another way. */
+function parseFields(kind: Kind, text: string): ReturnType<typeof parseFieldSelector> {
+  const { selectableFields } = kind.rules;
+  if (selectableFields !== undefined || !kind.served.builtin) {
+    return parseFieldSelector(text, selectableFields ?? []);
+  }
+  const only = '"metadata.name", "metadata.namespace"';
+  const refusal = (path: string): string =>
+    `${JSON.stringify(path)} is not a known field selector: only ${only}`;
+  return parseFieldSelector(text, [], refusal);
+}
+
 /** `name` is that of a path which names one object: a watch of it selects just that. */
 export function parseSelection(kind: Kind, query: URLSearchParams, name?: string): Selection {
   const labelText = query.get("labelSelector") ?? "";
@@ -26,7 +38,7 @@ export function parseSelection(kind: Kind, query: URLSearchParams, name?: string
   if (labelText === "" && fieldText === "" && name === undefined) return ALL;
   try {
     const labels = parseLabelSelector(labelText);
-    const fields = parseFieldSelector(fieldText, kind.rules.selectableFields ?? []);
+    const fields = parseFields(kind, fieldText);
     return {
       isAll: labels.length === 0 && fields.length === 0 && name === undefined,
       matches: (object) =>

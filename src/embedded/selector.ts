@@ -212,6 +212,7 @@ const METADATA_FIELDS: ReadonlySet<string> = new Set(["metadata.name", "metadata
 export function parseFieldSelector(
   text: string,
   allowed: readonly string[] = [],
+  refusal: (path: string) => string = (path) => `field label not supported: ${path}`,
 ): readonly FieldRequirement[] {
   const requirements: FieldRequirement[] = [];
   for (const term of splitTerms(text)) {
@@ -223,7 +224,7 @@ export function parseFieldSelector(
     }
     const unescaped = unescapeValue(value);
     if (!METADATA_FIELDS.has(path) && !allowed.includes(path)) {
-      throw new SelectorError(`field label not supported: ${path}`);
+      throw new SelectorError(refusal(path));
     }
     requirements.push({ path, equals: operator !== "!=", value: unescaped });
   }

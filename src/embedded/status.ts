@@ -21,6 +21,7 @@ export class ApiError extends Error {
 
   constructor(failure: {
     readonly status: number;
+    /** "" when the real server gives none. */
     readonly reason: string;
     readonly message: string;
     readonly details?: JsonObject;
@@ -44,7 +45,7 @@ export class ApiError extends Error {
       metadata: failure.metadata ?? {},
       status: "Failure",
       message: failure.message,
-      reason: failure.reason,
+      ...(failure.reason === "" ? {} : { reason: failure.reason }),
       ...details,
       code: failure.status,
     };
@@ -86,6 +87,11 @@ export function notFound(resource: GroupResource, name: string): ApiError {
     message: `${qualify(resource.plural, resource.group)} ${JSON.stringify(name)} not found`,
     details: resourceDetails(resource, name),
   });
+}
+
+/** A failure that the real server does not name: a bare 500. */
+export function unnamedError(message: string): ApiError {
+  return new ApiError({ status: 500, reason: "", message });
 }
 
 export function noSuchResource(): ApiError {

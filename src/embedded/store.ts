@@ -92,7 +92,7 @@ export function createStore(
       const { resourceVersion, continue: token } = (metadata ?? {}) as JsonObject;
       return {
         items: (isJsonArray(items) ? items : []) as never,
-        resourceVersion: String(resourceVersion ?? ""),
+        resourceVersion: typeof resourceVersion === "string" ? resourceVersion : "",
         ...(typeof token === "string" && token !== "" ? { continue: token } : {}),
       };
     },
@@ -198,10 +198,12 @@ function decodeEvent<T extends KubeObject>(event: WireEvent, attempted: string):
     case "BOOKMARK":
       return { type, resourceVersion: asObject(object).metadata.resourceVersion ?? "" };
     case "ERROR":
-      throw toWatchError(object, attempted);
+      break;
   }
+  throw toWatchError(object, attempted);
 }
 
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- what a resource decodes to is known to the caller only
 function asObject<T extends KubeObject>(body: JsonObject): T {
   return asJson(body) as unknown as T;
 }

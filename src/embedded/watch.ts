@@ -107,7 +107,7 @@ export class WatchHub {
     this.#delivering = true;
     try {
       for (let change = this.#undelivered.shift(); change; change = this.#undelivered.shift()) {
-        for (const watcher of [...this.#watchers]) watcher.accept(change);
+        for (const watcher of this.#watchers) watcher.accept(change);
       }
     } finally {
       this.#delivering = false;
@@ -271,7 +271,7 @@ class Watcher {
       object: {
         kind: kind.served.resource.kind,
         apiVersion: kind.apiVersion,
-        metadata: { resourceVersion: `${version}`, creationTimestamp: null, ...annotations },
+        metadata: { resourceVersion: `${version}`, ...annotations },
       },
     });
   }

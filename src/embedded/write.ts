@@ -28,8 +28,10 @@ import {
   invalid,
   modifiedConflict,
   notFound,
+  unnamedError,
 } from "./status.ts";
 import { objectKeyOf, type Storage } from "./storage.ts";
+import { TypedError } from "./typed.ts";
 import type { FieldFailure, JsonObject } from "./types.ts";
 
 export interface Engine {
@@ -67,7 +69,7 @@ export function createObject(
   const context = contextOf(engine, request);
   const placed = placeObject(request, body);
   if ((placed.metadata.resourceVersion ?? "") !== "") {
-    throw badRequest("resourceVersion should not be set on objects to be created");
+    throw unnamedError("resourceVersion should not be set on objects to be created");
   }
   admitToNamespace(engine, request, placed.metadata.name ?? placed.metadata.generateName ?? "");
   const named = nameObject(engine, request, placed);
@@ -209,18 +211,24 @@ function track(
   after: KubeObject,
 ): readonly ManagedFieldsEntry[] {
   const { kind, options, subresource } = request;
-  return trackUpdate({
-    schema: kind.served.schema,
-    definitions: kind.served.definitions,
-    manager: options.fieldManager,
-    apiVersion: kind.apiVersion,
-    ...(subresource === undefined ? {} : { subresource }),
-    resetFields: resetFields(request),
-    time: formatTime(engine.clock.now()),
-    before: before === undefined ? undefined : jsonOf(before),
-    after: jsonOf(after),
-    operation: "Update",
-  });
+  try {
+    return trackUpdate({
+      schema: kind.served.schema,
+      definitions: kind.served.definitions,
+      manager: options.fieldManager,
+      apiVersion: kind.apiVersion,
+      ...(subresource === undefined ? {} : { subresource }),
+      resetFields: resetFields(request),
+      time: formatTime(engine.clock.now()),
+      before: before === undefined ? undefined : jsonOf(before),
+      after: jsonOf(after),
+      operation: "Update",
+    });
+  } catch (error) {
+    // What cannot be tracked is mostly invalid, and validation says so better; ownership never fails a write.
+    if (error instanceof TypedError) return before?.metadata.managedFields ?? [];
+    throw error;
+  }
 }
 
 /** The namespace of the path, after checking that the body does not contradict it. */
@@ -284,15 +292,15 @@ function initialMetadata(engine: Engine, kind: Kind, sent: ObjectMeta): ObjectMe
 
 /** What clients cannot write is as it was, whether they sent it or not; what they may not contradict stays as sent. */
 function keepServerMetadata(next: KubeObject, old: KubeObject): KubeObject {
-  const { generation: _sent, ...sent } = next.metadata;
+  const { generation: _generation, creationTimestamp: _created, ...sent } = next.metadata;
   const { uid, creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds, generation } =
     old.metadata;
   return withMetadata(next, {
     ...(uid === undefined ? {} : { uid }),
-    ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
     ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
     ...(deletionGracePeriodSeconds === undefined ? {} : { deletionGracePeriodSeconds }),
     ...sent,
+    ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
     ...(generation === undefined ? {} : { generation }),
   });
 }
@@ -350,6 +358,7 @@ function metadataRules(kind: Kind): Parameters<typeof validateMetadata>[1] {
 
 export function contextOf(engine: Engine, request: WriteRequest): RuleContext {
   return {
+    nowMs: engine.clock.now(),
     time: formatTime(engine.clock.now()),
     dryRun: request.options.dryRun,
     ...(request.subresource === undefined ? {} : { subresource: request.subresource }),

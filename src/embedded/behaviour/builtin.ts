@@ -15,7 +15,7 @@ import { startEndpointSlices } from "./endpointslice.ts";
 import { EVENT_CONVERSION } from "./event.ts";
 import { startGarbage } from "./garbage.ts";
 import { FIRST_NAMESPACES, NAMESPACE_RULES, startNamespaces } from "./namespace.ts";
-import { POD_RULES } from "./pod.ts";
+import { POD_RULES, startPods } from "./pod.ts";
 import { createServiceRules } from "./service.ts";
 import {
   CONFIG_MAP_RULES,
@@ -75,6 +75,7 @@ export function startBehaviours(
 ): void {
   startNamespaces(host);
   startCrds(host, endWatches);
+  startPods(host);
   startEndpointSlices(host);
   startGarbage(host);
   const server = new System(host.engine, "kube-apiserver");

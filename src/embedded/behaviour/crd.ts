@@ -142,19 +142,19 @@ function findNameConflict(
     const other = asCrd(object);
     if (other.spec.group !== group || other.metadata.name === crd.metadata.name) continue;
     if (!hasCondition(other, "Established")) continue;
-    const kinds = [other.spec.names.kind, other.spec.names.listKind ?? ""];
-    const words = [
+    const kinds = new Set([other.spec.names.kind, other.spec.names.listKind ?? ""]);
+    const words = new Set([
       other.spec.names.plural,
       other.spec.names.singular ?? "",
       ...(other.spec.names.shortNames ?? []),
-    ];
-    if (words.includes(names.plural)) found = { reason: "PluralConflict", name: names.plural };
+    ]);
+    if (words.has(names.plural)) found = { reason: "PluralConflict", name: names.plural };
     for (const short of names.shortNames ?? []) {
-      if (words.includes(short)) found = { reason: "ShortNamesConflict", name: short };
+      if (words.has(short)) found = { reason: "ShortNamesConflict", name: short };
     }
-    if (kinds.includes(names.kind)) found = { reason: "KindConflict", name: names.kind };
+    if (kinds.has(names.kind)) found = { reason: "KindConflict", name: names.kind };
     // The last complaint wins, as in the real server.
-    if (kinds.includes(listKind)) found = { reason: "ListKindConflict", name: listKind };
+    if (kinds.has(listKind)) found = { reason: "ListKindConflict", name: listKind };
   }
   return found;
 }

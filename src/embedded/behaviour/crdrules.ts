@@ -65,8 +65,11 @@ function storageVersions(crd: Crd): readonly string[] {
 
 function validateCrd(crd: Crd): FieldFailure[] {
   const failures: FieldFailure[] = [];
-  const { spec } = crd;
-  const { group = "", names, scope, versions = [] } = spec ?? {};
+  // Nothing is certain of a body that no schema has checked for presence.
+  const spec: Partial<Crd["spec"]> = crd.spec ?? {};
+  const { names, scope } = spec;
+  const group = spec.group ?? "";
+  const versions = spec.versions ?? [];
   const name = crd.metadata.name ?? "";
   if (name !== `${names?.plural ?? ""}.${group}`) {
     failures.push(invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group'));

@@ -1,6 +1,6 @@
 // Built-in behaviour: EndpointSlices of Services with a selector follow their Pods. Keys are Services; the plan is pure.
 
-import type { EndpointSlice, Node, Pod, Service } from "../../api/builtin.ts";
+import type { EndpointSlice, Pod, Service } from "../../api/builtin.ts";
 import type { KubeObject } from "../../api/object.ts";
 import { equalJson } from "../json.ts";
 import { type Change, objectKeyOf } from "../storage.ts";
@@ -18,7 +18,7 @@ export function startEndpointSlices(host: Host): void {
   const lookForPod = (pod: KubeObject): void => {
     const namespace = pod.metadata.namespace ?? "";
     for (const service of storage.list("services", namespace)) {
-      if (selects(service as Service, pod)) look(namespace, service.metadata.name ?? "");
+      if (selects(service, pod)) look(namespace, service.metadata.name ?? "");
     }
   };
   storage.onChange((change) => {
@@ -66,7 +66,7 @@ function selects(service: Service, pod: KubeObject): boolean {
 function reconcile(host: Host, namespace: string, name: string): void {
   const { storage, registry } = host.engine;
   const kind = registry.findStored(SLICES);
-  const service = storage.get("services", objectKeyOf(namespace, name)) as Service | undefined;
+  const service: Service | undefined = storage.get("services", objectKeyOf(namespace, name));
   if (kind === undefined || service === undefined) return;
   if (service.metadata.deletionTimestamp !== undefined) return;
   if (service.spec?.type === "ExternalName") return;
@@ -81,8 +81,8 @@ function reconcile(host: Host, namespace: string, name: string): void {
     );
   const plan = planSlices({
     service,
-    pods: storage.list("pods", namespace).filter((pod) => selects(service, pod)) as Pod[],
-    findNode: (node) => storage.get("nodes", node) as Node | undefined,
+    pods: storage.list("pods", namespace).filter((pod) => selects(service, pod)),
+    findNode: (node) => storage.get("nodes", node),
     slices: slices as EndpointSlice[],
   });
   for (const slice of plan.create) host.system.create(SLICES, slice);

@@ -12,13 +12,14 @@ import type { Json } from "../types.ts";
 import { withMetadata } from "../write.ts";
 
 const NAME_LABEL = "kubernetes.io/metadata.name";
-const IMMORTAL = ["default", "kube-system", "kube-public"];
+const IMMORTAL = new Set(["default", "kube-system", "kube-public"]);
 export const FIRST_NAMESPACES = ["default", "kube-system", "kube-public", "kube-node-lease"];
 
 export const NAMESPACE_RULES: Rules = {
   checkName: checkLabelName,
   unconditionalUpdate: true,
   returnsDeleted: true,
+  refusesDeleteCollection: true,
   selectableFields: ["status.phase"],
   applyDefaults: (object) =>
     withMetadata(object, {
@@ -38,7 +39,7 @@ export const NAMESPACE_RULES: Rules = {
   validate: () => [],
   refuseDelete: (object) => {
     const name = object.metadata.name ?? "";
-    return IMMORTAL.includes(name)
+    return IMMORTAL.has(name)
       ? forbidden({ group: "", plural: "namespaces" }, name, "this namespace may not be deleted")
       : undefined;
   },

@@ -3,10 +3,12 @@
 import type { KubeObject } from "../../api/object.ts";
 import { forbidden, required } from "../failure.ts";
 import { equalJson, isJsonArray, isJsonObject } from "../json.ts";
+import { formatTime } from "../metadata.ts";
 import { checkSubdomainName } from "../name.ts";
 import type { Rules } from "../rules.ts";
-import { partOf, withPart } from "../system.ts";
+import { type Host, partOf, withPart } from "../system.ts";
 import type { Json, JsonObject } from "../types.ts";
+import { withMetadata } from "../write.ts";
 
 const SPEC_DEFAULTS: JsonObject = {
   restartPolicy: "Always",
@@ -72,6 +74,31 @@ export const POD_RULES: Rules = {
     }
     return podIP === first ? next : withPart(next, "status", { podIPs: [{ ip: podIP }] });
   },
+  prepareDelete: (object, context) => {
+    const seconds = gracePeriod(object, context.gracePeriodSeconds);
+    const { deletionTimestamp, deletionGracePeriodSeconds, generation } = object.metadata;
+    if (deletionTimestamp === undefined) {
+      if (seconds === 0) return undefined;
+      return withMetadata(object, {
+        ...object.metadata,
+        deletionTimestamp: formatTime(context.nowMs + seconds * 1000),
+        deletionGracePeriodSeconds: seconds,
+        ...(generation === undefined ? {} : { generation: generation + 1 }),
+      });
+    }
+    // Asked again: only a shorter wait counts, and none at all ends it now.
+    const asked = context.gracePeriodSeconds;
+    if (asked === undefined || asked >= (deletionGracePeriodSeconds ?? 0)) {
+      return (deletionGracePeriodSeconds ?? 0) > 0 ? object : undefined;
+    }
+    if (asked === 0) return undefined;
+    return withMetadata(object, {
+      ...object.metadata,
+      deletionTimestamp: formatTime(context.nowMs + asked * 1000),
+      deletionGracePeriodSeconds: asked,
+    });
+  },
+  holdsDeletion: (object) => (object.metadata.deletionGracePeriodSeconds ?? 0) > 0,
   validate: (object) => {
     const { containers } = partOf(object, "spec");
     if (!isList(containers) || containers.length === 0) return [required("spec.containers")];
@@ -84,6 +111,38 @@ export const POD_RULES: Rules = {
   validateUpdate: (next, old) =>
     equalJson(frozenPart(next), frozenPart(old)) ? [] : [forbidden("spec", FROZEN_SPEC)],
 };
+
+/** A pod that runs nowhere, or no longer, has nothing to end gracefully. */
+function gracePeriod(pod: KubeObject, asked: number | undefined): number {
+  const { nodeName, terminationGracePeriodSeconds } = partOf(pod, "spec");
+  const { phase } = partOf(pod, "status");
+  if ((nodeName ?? "") === "" || phase === "Succeeded" || phase === "Failed") return 0;
+  const own = terminationGracePeriodSeconds;
+  return asked ?? (typeof own === "number" ? own : 30);
+}
+
+/** There is no kubelet to report the end: a pod is gone when its grace period is over. */
+export function startPods(host: Host): void {
+  const { storage, clock, registry } = host.engine;
+  storage.onChange((change) => {
+    const { deletionTimestamp } = change.object.metadata;
+    if (
+      change.resource !== "pods" ||
+      change.type === "DELETED" ||
+      deletionTimestamp === undefined
+    ) {
+      return;
+    }
+    if (change.previous?.metadata.deletionTimestamp === deletionTimestamp) return;
+    const waitMs = Math.max(0, Date.parse(deletionTimestamp) - clock.now());
+    host.background.later(waitMs, `pod/${change.key}/${deletionTimestamp}`, () => {
+      const pod = storage.get("pods", change.key);
+      const kind = registry.findStored("pods");
+      if (kind === undefined || pod?.metadata.deletionTimestamp !== deletionTimestamp) return;
+      host.system.delete(kind, pod, { gracePeriodSeconds: 0 });
+    });
+  });
+}
 
 function isList(value: unknown): value is readonly Json[] {
   return isJsonArray(value);

@@ -9,7 +9,7 @@ import { equalJson } from "../json.ts";
 import { checkLabelName } from "../name.ts";
 import type { Rules } from "../rules.ts";
 import { ApiError, invalid } from "../status.ts";
-import { withPart } from "../system.ts";
+import { partOf, withPart } from "../system.ts";
 import type { FieldFailure } from "../types.ts";
 import { nodePortsOf, type ServiceAllocator } from "./allocator.ts";
 import { validateClusterIPs, validateService, validateServiceUpdate } from "./servicerules.ts";
@@ -18,6 +18,10 @@ import { validateClusterIPs, validateService, validateServiceUpdate } from "./se
 export interface FullSpec extends ServiceSpec {
   readonly allocateLoadBalancerNodePorts?: boolean;
   readonly externalTrafficPolicy?: string;
+}
+
+interface Balancer {
+  readonly ingress?: readonly { readonly ip?: string; readonly ipMode?: string }[];
 }
 
 export const HEADLESS = "None";
@@ -55,6 +59,12 @@ export function createServiceRules(allocator: ServiceAllocator): Rules {
       return spec.type === "LoadBalancer"
         ? served
         : withPart(served, "status", { loadBalancer: {} });
+    },
+    prepareStatus: (next) => {
+      const balancer = partOf(next, "status")["loadBalancer"] as Balancer | undefined;
+      const ingress = balancer?.ingress?.map((one) => (one.ip ? { ipMode: "VIP", ...one } : one));
+      if (specOf(next).type !== "LoadBalancer" || ingress === undefined) return next;
+      return withPart(next, "status", { loadBalancer: { ...balancer, ingress } });
     },
     validate: (object) => validateService(object),
     validateUpdate: (next, old) => validateServiceUpdate(specOf(next), specOf(old)),
@@ -132,7 +142,7 @@ function keepAllocated(next: FullSpec, old: FullSpec | undefined): FullSpec {
   const oldIp = old.clusterIP ?? "";
   const ip = clusterIP === "" ? oldIp : clusterIP;
   let ips = clusterIPs.length === 0 && ip === oldIp ? (old.clusterIPs ?? []) : clusterIPs;
-  if (ip !== oldIp && equalJson(ips, old.clusterIPs ?? [])) ips = [ip];
+  if (ip !== oldIp && (ips.length === 0 || equalJson(ips, old.clusterIPs ?? []))) ips = [ip];
   return { ...next, clusterIP: ip, clusterIPs: ips, ports: keepNodePorts(next, old) };
 }
 

@@ -13,6 +13,7 @@ const TYPES = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
 const PROTOCOLS = ["SCTP", "TCP", "UDP"];
 const FAMILIES = ["IPv4", "IPv6"];
 const POLICIES = ["PreferDualStack", "RequireDualStack", "SingleStack"];
+const DISTRIBUTIONS = ["PreferClose", "PreferSameZone", "PreferSameNode"];
 const HEADLESS = "None";
 const BAD_ADDRESS = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
 
@@ -49,6 +50,10 @@ export function validateService(object: KubeObject): readonly FieldFailure[] {
   const policy = spec.internalTrafficPolicy;
   if (policy !== undefined && policy !== "Cluster" && policy !== "Local") {
     failures.push(notSupported("spec.internalTrafficPolicy", policy, ["Cluster", "Local"]));
+  }
+  const spread = spec.trafficDistribution;
+  if (spread !== undefined && !DISTRIBUTIONS.includes(spread)) {
+    failures.push(notSupported("spec.trafficDistribution", spread, DISTRIBUTIONS));
   }
   failures.push(...validateStatus(object, type));
   return failures;

@@ -146,9 +146,9 @@ function newSlice(
   endpoints: readonly Endpoint[],
 ): EndpointSlice {
   const { name = "", namespace = "", uid = "" } = service.metadata;
-  const reserved = [SERVICE_NAME, MANAGED_BY, HEADLESS];
+  const reserved = new Set([SERVICE_NAME, MANAGED_BY, HEADLESS]);
   const copied = Object.entries(service.metadata.labels ?? {}).filter(
-    ([key]) => !reserved.includes(key),
+    ([key]) => !reserved.has(key),
   );
   const ip = service.spec?.clusterIP ?? "";
   return {
