@@ -59,8 +59,11 @@ export class ScriptedWatch {
   #onEvent: ((event: WireEvent) => void) | undefined;
   #onEnd: ((end: { readonly clean: boolean }) => void) | undefined;
 
-  constructor(past: readonly WireEvent[] = []) {
+  readonly #endsAtOnce: boolean;
+
+  constructor(past: readonly WireEvent[] = [], options: { readonly endsAtOnce?: boolean } = {}) {
     this.#past = past;
+    this.#endsAtOnce = options.endsAtOnce === true;
   }
 
   answer(): ApiAnswer {
@@ -71,6 +74,7 @@ export class ScriptedWatch {
         this.#onEvent = onEvent;
         this.#onEnd = onEnd;
         for (const event of this.#past) onEvent(event);
+        if (this.#endsAtOnce) onEnd({ clean: true });
         return { stop: () => (this.stops += 1) };
       },
     };

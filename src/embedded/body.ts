@@ -7,7 +7,7 @@ import { ApiError, badRequest, unsupportedMediaType } from "./status.ts";
 import type { ApiRequest, Json } from "./types.ts";
 
 /** As kube-apiserver's: what etcd can hold, twice. */
-export const BODY_LIMIT_BYTES = 3 * 1024 * 1024;
+const BODY_LIMIT_BYTES = 3 * 1024 * 1024;
 
 /** An oversized body is read to its end and thrown away, so that the client gets to see the refusal; but not for ever. */
 const DISCARD_LIMIT_BYTES = 64 * 1024 * 1024;

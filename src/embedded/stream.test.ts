@@ -93,3 +93,13 @@ test("as a table, only the first event describes the columns, and errors stay as
   expect(two.value.object.columnDefinitions).toBeNull();
   expect(error.value).toEqual(gone);
 });
+
+test("a watch that fails at once sends its error and ends", async () => {
+  const gone: WireEvent = { type: "ERROR", object: { kind: "Status", code: 410 } };
+  const watch = new ScriptedWatch([added("one"), gone], { endsAtOnce: true });
+  const client = await openWatch(await serve(new ScriptedCluster(() => watch.answer())));
+  expect((await client.lines.next()).value).toEqual(added("one"));
+  expect((await client.lines.next()).value).toEqual(gone);
+  expect(await client.lines.next()).toEqual({ done: true, value: undefined });
+  expect(client.complete()).toBe(true);
+});
