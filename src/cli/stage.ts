@@ -120,7 +120,14 @@ export async function createPod(cluster: RunningCluster, name: string, ip: strin
     podIPs: [{ ip }],
     conditions: [{ type: "Ready", status: "True" }],
     containerStatuses: [
-      { name: "checkout", image: "checkout", imageID: "", ready: true, restartCount: 0 },
+      {
+        name: "checkout",
+        image: "checkout",
+        imageID: "",
+        ready: true,
+        restartCount: 0,
+        state: { running: {} },
+      },
     ],
   };
   await cluster.client.replace(POD, { ...pod, status }, { subresource: "status" });
