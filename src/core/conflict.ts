@@ -2,7 +2,7 @@
 
 import type { ClusterId } from "../api/names.ts";
 import type { ServiceShare } from "../api/share.ts";
-import { describePort, type MergedPorts } from "./ports.ts";
+import { describePort, type DroppedPort, isSameNumber, type MergedPorts } from "./ports.ts";
 
 export interface Conflict {
   /** One of the reasons that the API defines, as in "PortConflict". */
@@ -35,12 +35,7 @@ export function describePortConflict(
   merged: MergedPorts,
 ): Conflict[] {
   if (merged.disagreeing.length === 0) return [];
-  const dropped = merged.dropped
-    .slice(0, DROPPED_PORTS_NAMED)
-    .map(
-      ({ cluster, port, keeps }) =>
-        ` Port ${quote(describePort(port))} of "${cluster}" is left out: the older ${quote(describePort(keeps))} takes its place.`,
-    );
+  const dropped = merged.dropped.slice(0, DROPPED_PORTS_NAMED).map(describeDropped);
   const more = merged.dropped.length - dropped.length;
   const rest = more > 0 ? ` ${more} more ports are left out.` : "";
   const ports = merged.ports.map(describePort).join(", ");
@@ -50,6 +45,15 @@ export function describePortConflict(
       message: `Conflicting ports. Using ${quote(ports)}, all ports merged with precedence to ${nameOldest(oldest.cluster)}. ${count(merged.disagreeing.length, total)}${dropped.join("")}${rest}`,
     },
   ];
+}
+
+function describeDropped({ cluster, port, keeps }: DroppedPort): string {
+  const older = `the older ${quote(describePort(keeps))}`;
+  const isNameless = port.name !== keeps.name && !isSameNumber(port, keeps);
+  const why = isNameless
+    ? `only a sole port may go without a name, and ${older} came first`
+    : `${older} takes its place`;
+  return ` Port ${quote(describePort(port))} of "${cluster}" is left out: ${why}.`;
 }
 
 function nameOldest(cluster: ClusterId): string {

@@ -82,6 +82,14 @@ describe("ports", () => {
       shares: [["80/TCP"], ["81/TCP"]],
       merged: ["80/TCP"],
     },
+    "R25: a port without a name stays the sole one": {
+      shares: [["80/TCP"], ["http 81/TCP"]],
+      merged: ["80/TCP"],
+    },
+    "R25: a port without a name is not added to others": {
+      shares: [["http 81/TCP"], ["80/TCP"]],
+      merged: ["http 81/TCP"],
+    },
   };
   test.each(Object.entries(cases))("%s", (_, { shares, merged }) => {
     const made = shares.map((list, index) => aShare(`c${index}`, { age: 9 - index, ports: list }));
@@ -106,6 +114,16 @@ describe("ports", () => {
         '1/3 clusters disagree. Port "http 81/TCP" of "b" is left out: the older "http 80/TCP" takes its place.',
     );
   });
+});
+
+test("R25, R43: the message says why a port without a name has to stand alone", () => {
+  const [conflict] = merge(
+    aShare("a", { age: 9, ports: ["80/TCP"] }),
+    aShare("b", { ports: ["http 81/TCP"] }),
+  ).conflicts;
+  expect(conflict?.message).toContain(
+    'Port "http 81/TCP" of "b" is left out: only a sole port may go without a name, and the older "80/TCP" came first.',
+  );
 });
 
 describe("properties where the oldest wins", () => {

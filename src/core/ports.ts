@@ -26,7 +26,9 @@ export function mergePorts(ordered: readonly ServiceShare[]): MergedPorts {
     for (const port of share.ports) {
       const keeps =
         ports.find((kept) => kept.name === port.name) ??
-        ports.find((kept) => kept.protocol === port.protocol && kept.port === port.port);
+        ports.find((kept) => isSameNumber(kept, port)) ??
+        // A Service may have a port without a name only as its sole one (R25).
+        ports.find((kept) => kept.name === "" || port.name === "");
       if (keeps === undefined) ports.push(port);
       else if (!isSamePort(keeps, port)) dropped.push({ cluster: share.cluster, port, keeps });
     }
@@ -44,6 +46,10 @@ export function exposesPort(share: ServiceShare, merged: SharedPort): boolean {
     (port) =>
       port.name === merged.name && port.port === merged.port && port.protocol === merged.protocol,
   );
+}
+
+export function isSameNumber(a: SharedPort, b: SharedPort): boolean {
+  return a.protocol === b.protocol && a.port === b.port;
 }
 
 /** All that R27 compares. */
