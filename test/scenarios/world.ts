@@ -1,0 +1,228 @@
+// Scenario suite: a world of one scenario: some clusters, a namespace of its own in each, and central, which can be
+// started, stopped and restarted. Nothing of it is left behind.
+
+import { NAMESPACE } from "../../src/api/builtin.ts";
+import { type Central, type CentralOptions, startCentral } from "../../src/controllers/central.ts";
+import { createPolicy, type NamespacePolicy } from "../../src/core/policy.ts";
+import type { KubeObject, Resource } from "../../src/api/object.ts";
+import { systemClock, systemRandom } from "../../src/kube/clock.ts";
+import type { Clock } from "../../src/ports/clock.ts";
+import type { Log, LogFields } from "../../src/ports/log.ts";
+import type { WatchEvent } from "../../src/ports/store.ts";
+import { unique } from "../contract/objects.ts";
+import type { FleetCluster } from "./fleet.ts";
+import { createLine } from "./line.ts";
+import { eventually } from "./poll.ts";
+import { Site } from "./site.ts";
+
+export interface StartOptions {
+  readonly namespaces?: NamespacePolicy;
+  readonly denied?: readonly string[];
+  /** How much faster central's time goes by: bounds of half a minute need not take half a minute. */
+  readonly pace?: number;
+  /** Id by site; without an entry the cluster has to say itself who it is. By default: what the site is called. */
+  readonly ids?: Readonly<Record<string, string>>;
+  /** The first only, to see what one more does. By default: all. */
+  readonly sites?: readonly Site[];
+}
+
+export interface LogLine {
+  readonly level: "debug" | "info" | "warn" | "error";
+  readonly message: string;
+  readonly fields: LogFields;
+}
+
+/** What a watcher of one object saw. */
+export interface Recording {
+  readonly events: readonly WatchEvent<KubeObject>[];
+  stop(): Promise<void>;
+}
+
+export interface World {
+  /** There from the beginning, in every cluster. */
+  readonly namespace: string;
+  readonly sites: readonly [Site, Site, ...Site[]];
+  readonly log: readonly LogLine[];
+  start(options?: StartOptions): void;
+  stop(): Promise<void>;
+  restart(options?: StartOptions): Promise<void>;
+  /** All members are joined and in step, and nothing is left to do. */
+  settle(): Promise<void>;
+  /** A name that no namespace has yet; whoever makes it, it is gone afterwards. */
+  reserveNamespace(): string;
+  /** Namespaces of the cluster itself are hidden from central unless shown. */
+  show(namespace: string): void;
+  writes(): readonly string[];
+  forgetWrites(): void;
+  record(site: Site, resource: Resource, name: string): Promise<Recording>;
+  /** The same for all sites, at the same time. */
+  everywhere<T>(sentence: string, assertion: (site: Site) => Promise<T>): Promise<T[]>;
+  /** The failure with what central said. */
+  explain(error: unknown): unknown;
+  close(): Promise<void>;
+}
+
+export async function openWorld(clusters: readonly FleetCluster[]): Promise<World> {
+  const namespace = unique("scene-");
+  const shown = new Set([namespace]);
+  const reserved = new Set([namespace]);
+  const recordings: Recording[] = [];
+  const log: LogLine[] = [];
+  let central: Central | undefined;
+  let members: readonly Site[] = [];
+
+  const sites = clusters.map(
+    (cluster) =>
+      new Site(
+        cluster,
+        createLine(cluster.store, (name) => shown.has(name)),
+        namespace,
+      ),
+  );
+  await Promise.all(sites.map((site) => createNamespace(site, namespace)));
+
+  function start(options: StartOptions = {}): void {
+    const { pace = 1, ids = Object.fromEntries(sites.map(({ id }) => [id, id])) } = options;
+    members = options.sites ?? sites;
+    const configuration: CentralOptions = {
+      members: members.map((site) => {
+        const givenId = ids[site.id];
+        const member = { name: site.id, store: site.line.store };
+        return givenId === undefined ? member : { ...member, givenId };
+      }),
+      policy: createPolicy(options),
+      clock: hasten(systemClock, pace),
+      random: systemRandom,
+      log: createLog(log),
+    };
+    central = startCentral(configuration);
+  }
+
+  async function stop(): Promise<void> {
+    await central?.stop();
+    central = undefined;
+  }
+
+  async function settle(): Promise<void> {
+    let idleInARow = 0;
+    await eventually("central is in step with all its members", () => {
+      const joined = central?.joined().length ?? 0;
+      const isIdle = joined === members.length && isSynced(log, joined) && central?.isIdle();
+      idleInARow = isIdle === true ? idleInARow + 1 : 0;
+      // Work that comes back through a watch is not queued yet when the work before it is done.
+      if (idleInARow < 5) throw new Error(`${joined} of ${members.length} joined, idle: ${isIdle}`);
+    });
+  }
+
+  const world: World = {
+    namespace,
+    sites: sites as [Site, Site, ...Site[]],
+    log,
+    start,
+    stop,
+    async restart(options) {
+      await stop();
+      log.length = 0;
+      start(options);
+    },
+    settle,
+    reserveNamespace() {
+      const name = unique("scene-");
+      shown.add(name);
+      reserved.add(name);
+      return name;
+    },
+    show: (name) => shown.add(name),
+    writes: () => sites.flatMap(({ id, line }) => line.writes().map((text) => `${id}: ${text}`)),
+    forgetWrites: () => {
+      for (const { line } of sites) line.forgetWrites();
+    },
+    async record(site, resource, name) {
+      const recording = await recordObject(site, resource, { namespace, name });
+      recordings.push(recording);
+      return recording;
+    },
+    everywhere: (sentence, assertion) =>
+      Promise.all(
+        sites.map((site) => eventually(`in ${site.id}: ${sentence}`, () => assertion(site))),
+      ),
+    explain(error) {
+      if (error instanceof Error) error.message += `\n${renderLog(log)}`;
+      return error;
+    },
+    async close() {
+      await stop();
+      await Promise.all(recordings.map((recording) => recording.stop()));
+      for (const name of reserved) {
+        await Promise.all(sites.map(({ store }) => store.delete(NAMESPACE, { name })));
+      }
+    },
+  };
+  return world;
+}
+
+export async function createNamespace(site: Site, name: string): Promise<void> {
+  await site.store.create(NAMESPACE, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
+}
+
+async function recordObject(
+  site: Site,
+  resource: Resource,
+  ref: { readonly namespace: string; readonly name: string },
+): Promise<Recording> {
+  const { namespace, name } = ref;
+  const events: WatchEvent<KubeObject>[] = [];
+  const stopping = new AbortController();
+  const { resourceVersion } = await site.store.list(resource, { namespace });
+  const ended = site.store.watch(
+    resource,
+    { namespace, resourceVersion, signal: stopping.signal },
+    (event) => {
+      if (event.type !== "BOOKMARK" && event.object.metadata.name === name) events.push(event);
+    },
+  );
+  return {
+    events,
+    async stop() {
+      stopping.abort();
+      await ended;
+    },
+  };
+}
+
+function hasten(clock: Clock, pace: number): Clock {
+  if (pace === 1) return clock;
+  return {
+    now: () => clock.now(),
+    monotonic: () => clock.monotonic() * pace,
+    schedule: (delayMs, callback) => clock.schedule(delayMs / pace, callback),
+  };
+}
+
+function isSynced(log: readonly LogLine[], members: number): boolean {
+  return log.filter(({ message }) => message === "cluster is synced").length >= members;
+}
+
+function createLog(lines: LogLine[], context: LogFields = {}): Log {
+  const write =
+    (level: LogLine["level"]) =>
+    (message: string, fields: LogFields = {}): void => {
+      lines.push({ level, message, fields: { ...context, ...fields } });
+    };
+  return {
+    debug: write("debug"),
+    info: write("info"),
+    warn: write("warn"),
+    error: write("error"),
+    with: (fields) => createLog(lines, { ...context, ...fields }),
+  };
+}
+
+const LINES_SHOWN = 40;
+
+function renderLog(log: readonly LogLine[]): string {
+  return log
+    .slice(-LINES_SHOWN)
+    .map(({ level, message, fields }) => `  ${level} ${message} ${JSON.stringify(fields)}`)
+    .join("\n");
+}
