@@ -51,13 +51,16 @@ async function applyWrite(context: ApplyContext, write: Write): Promise<void> {
       freshness.deleted(owner, resource, toObject(write));
       return;
     }
-    case "replace":
-      freshness.wrote(
-        owner,
-        write.resource,
-        await store.replace(write.resource, write.object, { fieldManager: FIELD_MANAGER, signal }),
-      );
+    case "replace": {
+      const { resource, object, subresource } = write;
+      const written = await store.replace(resource, object, {
+        fieldManager: FIELD_MANAGER,
+        ...(subresource === undefined ? {} : { subresource }),
+        signal,
+      });
+      freshness.wrote(owner, resource, written);
       return;
+    }
     case "apply": {
       const { resource, object, subresource } = write;
       const written = await store.apply(resource, object, {

@@ -11,10 +11,11 @@ export type Write =
       readonly subresource?: "status";
     }
   | {
-      /** Full replacement: takes away fields that somebody added where everything is ours. */
+      /** Full replacement: takes away what an apply cannot, because somebody else added it. */
       readonly verb: "replace";
       readonly resource: Resource;
       readonly object: KubeObject;
+      readonly subresource?: "status";
     }
   | {
       readonly verb: "delete";
