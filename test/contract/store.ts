@@ -1,7 +1,7 @@
 // Contract: the store port, through our own client: what each verb promises, on a live server.
 
 import { describe, expect, test } from "vitest";
-import { CONFIG_MAP, LEASE, type Lease, SERVICE } from "../../src/api/builtin.ts";
+import { CONFIG_MAP, LEASE, type Lease } from "../../src/api/builtin.ts";
 import { isStoreError, type StoreErrorCode, type WatchEvent } from "../../src/ports/store.ts";
 import { aConfigMap, aLease, unique } from "./objects.ts";
 import type { Server } from "./server.ts";
@@ -122,9 +122,9 @@ export function storeContract(server: Server): void {
     });
 
     test("rejects a watch that starts too far back with Gone", async () => {
-      const namespace = await server().namespace();
       const { client } = server();
-      const attempt = client.watch(SERVICE, { namespace, resourceVersion: "1" }, () => {});
+      const widgets = await server().widgets();
+      const attempt = client.watch(widgets.v1, { resourceVersion: "1" }, () => {});
       expect(await codeOf(attempt)).toBe("Gone");
     });
 
