@@ -60,22 +60,11 @@ export function planSlices(input: SlicesInput, observed: readonly EndpointSlice[
 function correct(actual: EndpointSlice | undefined, desired: EndpointSlice): Write {
   const { [KUBE_SERVICE_NAME_LABEL]: link, ...labels } = actual?.metadata.labels ?? {};
   const isUnlinked = desired.metadata.labels?.[KUBE_SERVICE_NAME_LABEL] === undefined;
-  if (actual === undefined || link === undefined || !isUnlinked) {
+  if (actual?.addressType !== desired.addressType || link === undefined || !isUnlinked) {
     return { verb: "apply", resource: ENDPOINT_SLICE, object: desired };
   }
   const metadata = { ...actual.metadata, labels: { ...labels, ...desired.metadata.labels } };
   return { verb: "replace", resource: ENDPOINT_SLICE, object: { ...desired, metadata } };
-}
-
-function writeSlice(actual: EndpointSlice | undefined, slice: EndpointSlice): Write {
-  const { [KUBE_SERVICE_NAME_LABEL]: served, ...labels } = actual?.metadata.labels ?? {};
-  const isDetached = slice.metadata.labels?.[KUBE_SERVICE_NAME_LABEL] === undefined;
-  if (actual?.addressType !== slice.addressType || served === undefined || !isDetached) {
-    return { verb: "apply", resource: ENDPOINT_SLICE, object: slice };
-  }
-  // Whoever put it there: a label that leads traffic to the wrong place must go, and cannot be applied away.
-  const metadata = { ...actual.metadata, labels: { ...labels, ...slice.metadata.labels } };
-  return { verb: "replace", resource: ENDPOINT_SLICE, object: { ...slice, metadata } };
 }
 
 /** The slices that we wrote for the service. */
