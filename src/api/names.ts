@@ -19,6 +19,9 @@ export const KUBE_SERVICE_NAME_LABEL = "kubernetes.io/service-name";
 /** On ServiceImports and Services that Isthmus made, and will take away again. */
 export const MANAGED_LABEL = "isthmus.dev/managed";
 
+/** On ServiceImports: which labels and annotations come from exports, so that they can be taken away again. */
+export const EXPORTED_KEYS_ANNOTATION = "isthmus.dev/exported";
+
 /** Our name in the managed-by label. */
 export const SLICE_MANAGER = "endpointslice-controller.isthmus.dev";
 /** Our name in server-side apply. */

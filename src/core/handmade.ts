@@ -10,6 +10,7 @@ import {
   type ServiceKey,
 } from "../api/names.ts";
 import type { Judgement } from "./condition.ts";
+import { readMarks } from "./exported.ts";
 import { familyOf, type ImportView, judgeImport } from "./import.ts";
 import type { Write } from "./write.ts";
 
@@ -43,8 +44,7 @@ export function viewImport(
     ...(sessionAffinityConfig === undefined ? {} : { sessionAffinityConfig }),
     ...(internalTrafficPolicy === undefined ? {} : { internalTrafficPolicy }),
     ...(trafficDistribution === undefined ? {} : { trafficDistribution }),
-    labels: metadata.labels ?? {},
-    annotations: metadata.annotations ?? {},
+    ...readMarks(metadata),
     clusters: (status?.clusters ?? []).map(({ cluster }) => cluster as ClusterId),
     derivedName: type === "ClusterSetIP" && ipFamilies.length > 0 ? local.derivedName : undefined,
   };

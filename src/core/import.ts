@@ -2,16 +2,11 @@
 
 import type { IPFamily, SessionAffinityConfig } from "../api/builtin.ts";
 import { SERVICE_IMPORT, type ServiceImport } from "../api/mcs.ts";
-import {
-  type ClusterId,
-  DERIVED_SERVICE_ANNOTATION,
-  MANAGED_LABEL,
-  type ServiceKey,
-  splitServiceKey,
-} from "../api/names.ts";
+import { type ClusterId, MANAGED_LABEL, type ServiceKey, splitServiceKey } from "../api/names.ts";
 import { apiVersionOf } from "../api/object.ts";
 import type { ImportType, SharedPort } from "../api/share.ts";
 import { type Judgement, planConditions } from "./condition.ts";
+import { dropStaleMarks, renderMarks } from "./exported.ts";
 import type { MergedService } from "./merge.ts";
 import { hasEntries, isSameData, type Write } from "./write.ts";
 
@@ -61,56 +56,47 @@ export function planServiceImport(
   ips: readonly string[],
   observed: ServiceImport | undefined,
 ): Write[] {
-  const desired = renderImport(view, ips);
-  if (observed === undefined) return [{ verb: "apply", resource: SERVICE_IMPORT, object: desired }];
-  const isSameMetadata =
-    hasEntries(observed.metadata.labels, desired.metadata.labels) &&
-    hasEntries(observed.metadata.annotations, desired.metadata.annotations);
-  if (isSameMetadata && isSameData(observed.spec, desired.spec)) return [];
-  const extra = Object.keys(observed.spec ?? {}).filter((key) => !(key in (desired.spec ?? {})));
-  // Fields that somebody else added cannot be applied away: the spec is ours alone (R19), so it is replaced.
-  return extra.length > 0
-    ? [{ verb: "replace", resource: SERVICE_IMPORT, object: { ...observed, ...pickSpec(desired) } }]
-    : [{ verb: "apply", resource: SERVICE_IMPORT, object: desired }];
-}
-
-function pickSpec(desired: ServiceImport): Pick<ServiceImport, "spec"> {
-  return desired.spec === undefined ? {} : { spec: desired.spec };
-}
-
-function renderImport(view: ImportView, ips: readonly string[]): ServiceImport {
+  const marks = renderMarks(view, view.derivedName);
+  const spec = renderSpec(view, ips);
+  if (observed !== undefined) {
+    const metadata = dropStaleMarks(observed.metadata, marks);
+    const isCrowded = Object.keys(observed.spec ?? {}).some((key) => !(key in spec));
+    // What somebody else set cannot be applied away: the spec is ours alone (R19), so it is replaced.
+    if (metadata !== undefined || isCrowded) {
+      const object = { ...observed, metadata: metadata ?? observed.metadata, spec };
+      return [{ verb: "replace", resource: SERVICE_IMPORT, object }];
+    }
+    const isMarked =
+      hasEntries(observed.metadata.labels, marks.labels) &&
+      hasEntries(observed.metadata.annotations, marks.annotations);
+    if (isMarked && isSameData(observed.spec, spec)) return [];
+  }
   const { namespace, name } = splitServiceKey(view.service);
+  const object: ServiceImport = {
+    apiVersion: apiVersionOf(SERVICE_IMPORT),
+    kind: SERVICE_IMPORT.kind,
+    metadata: { namespace, name, ...marks },
+    spec,
+  };
+  return [{ verb: "apply", resource: SERVICE_IMPORT, object }];
+}
+
+function renderSpec(view: ImportView, ips: readonly string[]): NonNullable<ServiceImport["spec"]> {
   const { sessionAffinity, sessionAffinityConfig, internalTrafficPolicy, trafficDistribution } =
     view;
   return {
-    apiVersion: apiVersionOf(SERVICE_IMPORT),
-    kind: SERVICE_IMPORT.kind,
-    metadata: {
-      namespace,
-      name,
-      // Ours last: an export must not be able to override our bookkeeping (R36).
-      labels: { ...view.labels, [MANAGED_LABEL]: "true" },
-      annotations: {
-        ...view.annotations,
-        ...(view.derivedName === undefined
-          ? {}
-          : { [DERIVED_SERVICE_ANNOTATION]: view.derivedName }),
-      },
-    },
-    spec: {
-      type: view.type,
-      ports: view.ports.map((port) => ({
-        ...(port.name === "" ? {} : { name: port.name }),
-        protocol: port.protocol,
-        ...(port.appProtocol === undefined ? {} : { appProtocol: port.appProtocol }),
-        port: port.port,
-      })),
-      ...renderAddresses(view, ips),
-      ...(sessionAffinity === undefined ? {} : { sessionAffinity }),
-      ...(sessionAffinityConfig === undefined ? {} : { sessionAffinityConfig }),
-      ...(internalTrafficPolicy === undefined ? {} : { internalTrafficPolicy }),
-      ...(trafficDistribution === undefined ? {} : { trafficDistribution }),
-    },
+    type: view.type,
+    ports: view.ports.map((port) => ({
+      ...(port.name === "" ? {} : { name: port.name }),
+      protocol: port.protocol,
+      ...(port.appProtocol === undefined ? {} : { appProtocol: port.appProtocol }),
+      port: port.port,
+    })),
+    ...renderAddresses(view, ips),
+    ...(sessionAffinity === undefined ? {} : { sessionAffinity }),
+    ...(sessionAffinityConfig === undefined ? {} : { sessionAffinityConfig }),
+    ...(internalTrafficPolicy === undefined ? {} : { internalTrafficPolicy }),
+    ...(trafficDistribution === undefined ? {} : { trafficDistribution }),
   };
 }
 
@@ -151,6 +137,14 @@ export function planImportStatus(input: {
   // Conditions of other types are other people's.
   const ours = conditions.filter((condition) => condition.type === ready.type);
   if (isSameData({ ...rest, conditions: ours }, status)) return [];
+  const wanted = new Set<string>(clusters);
+  if ((rest.clusters ?? []).some(({ cluster }) => !wanted.has(cluster))) {
+    // A cluster that somebody else wrote in cannot be applied away.
+    const others = conditions.filter((condition) => condition.type !== ready.type);
+    const whole = { ...status, conditions: [...others, ...status.conditions] };
+    const object: ServiceImport = { ...serviceImport, status: whole };
+    return [{ verb: "replace", resource: SERVICE_IMPORT, object, subresource: "status" }];
+  }
   const { namespace = "", name = "" } = serviceImport.metadata;
   const object: ServiceImport = {
     apiVersion: serviceImport.apiVersion,

@@ -16,7 +16,8 @@ import { SERVICE_IMPORT, type ServiceImport } from "../api/mcs.ts";
 import { type ClusterId, type ServiceKey, splitServiceKey } from "../api/names.ts";
 import { apiVersionOf } from "../api/object.ts";
 import type { Contribution } from "../api/share.ts";
-import { isDerived, planDerived, readVirtualIps } from "./derived.ts";
+import type { Judgement } from "./condition.ts";
+import { isDerived, judgeTaken, planDerived, readVirtualIps } from "./derived.ts";
 import { judgeHandmade, planHandmadeSlices, planHandmadeSpec, viewImport } from "./handmade.ts";
 import {
   familyOf,
@@ -106,7 +107,7 @@ function viewHeld(input: ImportInput, serviceImport: ServiceImport): ImportView 
 
 function planPresence(input: ImportInput, view: ImportView): Write[] {
   const { serviceImport, derived, slices } = input.observed;
-  const ips = view.derivedName === undefined ? [] : readVirtualIps(derived);
+  const ips = readOwnIps(input, view);
   // While the derived Service is being made anew the import goes on showing what it had.
   const isRemade = view.derivedName !== undefined && derived === undefined;
   const shown = isRemade ? (serviceImport?.spec?.ips ?? []) : ips;
@@ -117,13 +118,13 @@ function planPresence(input: ImportInput, view: ImportView): Write[] {
   ];
   if (due.length > 0 || serviceImport === undefined) return due;
   const { clusters } = view;
-  const ready = judgeImport(view, ips);
+  const ready = judgeTakenName(input, view) ?? judgeImport(view, ips);
   return planImportStatus({ serviceImport, clusters, hasSlices: true, ready, now: input.now });
 }
 
 /** Nobody exports the service: what we made goes, what others made stays. */
 function planAbsence(input: ImportInput): Write[] {
-  const { serviceImport, derived, slices } = input.observed;
+  const { serviceImport, slices } = input.observed;
   if (serviceImport !== undefined && !isManaged(serviceImport)) {
     return planHandmade(input, serviceImport);
   }
@@ -132,15 +133,15 @@ function planAbsence(input: ImportInput): Write[] {
   if (!input.isComplete && isOfUnknownOrigin) return [];
   return [
     ...(serviceImport === undefined ? [] : [deletionOf(SERVICE_IMPORT, serviceImport)]),
-    ...(derived === undefined || !isDerived(derived) ? [] : [deletionOf(SERVICE, derived)]),
+    ...planDerivedRemoval(input),
     ...planSliceRemoval(slices),
   ];
 }
 
 function planHandmade(input: ImportInput, serviceImport: ServiceImport): Write[] {
-  const { derived, slices } = input.observed;
+  const { slices } = input.observed;
   const view = viewImport(serviceImport, localFacts(input));
-  const ips = view.derivedName === undefined ? [] : readVirtualIps(derived);
+  const ips = readOwnIps(input, view);
   const due = [
     ...planHandmadeSpec(view, ips, serviceImport),
     ...(input.refusedIp === undefined ? planVirtualIp(input, view) : []),
@@ -152,20 +153,21 @@ function planHandmade(input: ImportInput, serviceImport: ServiceImport): Write[]
     serviceImport,
     clusters: view.clusters,
     hasSlices: slices.length > 0,
-    ready: judgeHandmade(view, {
-      ips,
-      asked: serviceImport.spec?.ips ?? [],
-      ...(refusedIp === undefined ? {} : { refusedIp }),
-    }),
+    ready:
+      judgeTakenName(input, view) ??
+      judgeHandmade(view, {
+        ips,
+        asked: serviceImport.spec?.ips ?? [],
+        ...(refusedIp === undefined ? {} : { refusedIp }),
+      }),
     now: input.now,
   });
 }
 
 function planVirtualIp(input: ImportInput, view: ImportView): Write[] {
   const { serviceImport, derived } = input.observed;
-  if (view.derivedName === undefined) {
-    return derived === undefined || !isDerived(derived) ? [] : [deletionOf(SERVICE, derived)];
-  }
+  if (view.derivedName === undefined) return planDerivedRemoval(input);
+  if (isNameTaken(input)) return [];
   const uid = serviceImport?.metadata.uid;
   if (serviceImport === undefined || uid === undefined) return [];
   // What the Service has is kept; a lost Service is made again with what the import shows (R57).
@@ -180,6 +182,26 @@ function planVirtualIp(input: ImportInput, view: ImportView): Write[] {
     },
     derived,
   );
+}
+
+function isNameTaken({ observed }: ImportInput): boolean {
+  const { derived, serviceImport } = observed;
+  return derived !== undefined && !isDerived(derived, serviceImport);
+}
+
+function judgeTakenName(input: ImportInput, view: ImportView): Judgement | undefined {
+  if (view.derivedName === undefined || !isNameTaken(input)) return undefined;
+  return judgeTaken(view.derivedName);
+}
+
+function planDerivedRemoval(input: ImportInput): Write[] {
+  const { derived } = input.observed;
+  return derived === undefined || isNameTaken(input) ? [] : [deletionOf(SERVICE, derived)];
+}
+
+function readOwnIps(input: ImportInput, view: ImportView): readonly string[] {
+  if (view.derivedName === undefined || isNameTaken(input)) return [];
+  return readVirtualIps(input.observed.derived);
 }
 
 /** A Service can be asked for a second address only together with the first. */
