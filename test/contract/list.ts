@@ -72,6 +72,16 @@ export function listContract(server: Server): void {
         .toEqual(["a", "b", "c"]);
     });
 
+    test("of a version that is yet to come is refused with 504 and the cause", async () => {
+      const ns = await namespaceOf("a");
+      const refused = await server().wire.get(at(LEASE, ns), { resourceVersion: "9000000000" });
+      expect(refused.status).toBe(504);
+      expect(refused.error.reason).toBe("Timeout");
+      expect(refused.error.details?.causes).toEqual([
+        { reason: "ResourceVersionTooLarge", message: "Too large resource version" },
+      ]);
+    });
+
     test("of a version that is not a number is refused with 400", async () => {
       const ns = await server().namespace();
       const refused = await server().wire.get(at(LEASE, ns), { resourceVersion: "abc" });

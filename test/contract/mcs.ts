@@ -1,19 +1,37 @@
-// Contract: the kinds that Isthmus itself installs, as an API server sees them.
+// Contract: the kinds that Isthmus itself installs, as an API server sees them. They get a group of their own:
+// other suites run controllers on the real ones, on the same server and at the same time.
 
 import { readdir, readFile } from "node:fs/promises";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { parse } from "yaml";
-import { CUSTOM_RESOURCE_DEFINITION as CRD } from "../../src/api/builtin.ts";
+import {
+  CUSTOM_RESOURCE_DEFINITION as CRD,
+  type CustomResourceDefinition,
+} from "../../src/api/builtin.ts";
 import { SERVICE_EXPORT, SERVICE_IMPORT } from "../../src/api/mcs.ts";
-import type { Server } from "./server.ts";
-import { at, type WireObject } from "./wire.ts";
+import type { Resource } from "../../src/api/object.ts";
+import { unique } from "./objects.ts";
+import { type Server, SOON } from "./server.ts";
+import { at } from "./wire.ts";
 
 const FOLDER = new URL("../../crds/", import.meta.url);
 type Fields = Readonly<Record<string, unknown>>;
 
 export function mcsContract(server: Server): void {
-  /** What we install stays: other files of this run use the same kinds on a shared cluster. */
-  async function install(definition: WireObject): Promise<void> {
+  const GROUP = `${unique("g")}.example.org`;
+  const IMPORT: Resource = { ...SERVICE_IMPORT, group: GROUP };
+  const EXPORT: Resource = { ...SERVICE_EXPORT, group: GROUP };
+
+  function regroup(definition: CustomResourceDefinition): CustomResourceDefinition {
+    // Short names belong to whoever asks first, whatever the group.
+    const { shortNames: _taken, ...names } = definition.spec.names;
+    return {
+      ...definition,
+      metadata: { ...definition.metadata, name: `${names.plural}.${GROUP}` },
+      spec: { ...definition.spec, group: GROUP, names },
+    };
+  }
+  async function install(definition: CustomResourceDefinition): Promise<void> {
     const { wire } = server();
     await wire.patch(at(CRD, "", definition.metadata.name!), "apply", definition, {
       fieldManager: "contract",
@@ -27,35 +45,38 @@ export function mcsContract(server: Server): void {
     return conditions.some(({ type, status }) => type === "Established" && status === "True");
   };
   const anImport = (spec: Fields = {}) => ({
-    apiVersion: "multicluster.x-k8s.io/v1beta1",
+    apiVersion: `${GROUP}/v1beta1`,
     kind: "ServiceImport",
     metadata: { name: "a" },
     spec: { type: "ClusterSetIP", ports: [{ port: 80, protocol: "TCP" }], ...spec },
   });
   const anExport = {
-    apiVersion: "multicluster.x-k8s.io/v1beta1",
+    apiVersion: `${GROUP}/v1beta1`,
     kind: "ServiceExport",
     metadata: { name: "a" },
   };
 
   describe("our own kinds", () => {
-    let definitions: readonly WireObject[];
+    let definitions: readonly CustomResourceDefinition[];
     beforeAll(async () => {
       const files = (await readdir(FOLDER)).filter((file) => file.endsWith(".yaml"));
       definitions = await Promise.all(
-        files.map(async (file) => parse(await readFile(new URL(file, FOLDER), "utf8"))),
+        files.map(async (file) => regroup(parse(await readFile(new URL(file, FOLDER), "utf8")))),
       );
       await Promise.all(definitions.map(install));
-      await vi.waitFor(
-        async () => {
-          for (const { metadata } of definitions) {
-            expect(await isEstablished(metadata.name!)).toBe(true);
-          }
-          for (const resource of [SERVICE_IMPORT, SERVICE_EXPORT]) {
-            expect((await server().wire.get(at(resource, ""))).status).toBe(200);
-          }
-        },
-        { timeout: 20_000 },
+      await vi.waitFor(async () => {
+        for (const { metadata } of definitions) {
+          expect(await isEstablished(metadata.name!)).toBe(true);
+        }
+        for (const resource of [IMPORT, EXPORT]) {
+          expect((await server().wire.get(at(resource, ""))).status).toBe(200);
+        }
+      }, SOON);
+    });
+
+    afterAll(async () => {
+      await Promise.all(
+        definitions.map(({ metadata }) => server().wire.delete(at(CRD, "", metadata.name!))),
       );
     });
 
@@ -95,7 +116,7 @@ export function mcsContract(server: Server): void {
         internalTrafficPolicy: "Cluster",
         trafficDistribution: "PreferClose",
       };
-      const created = await server().wire.post(at(SERVICE_IMPORT, ns), anImport(spec), {
+      const created = await server().wire.post(at(IMPORT, ns), anImport(spec), {
         fieldValidation: "Strict",
       });
       expect(created.status).toBe(201);
@@ -109,13 +130,13 @@ export function mcsContract(server: Server): void {
       ["three addresses", { ips: ["10.0.0.1", "10.0.0.2", "10.0.0.3"] }],
     ])("a ServiceImport with %s is refused with 422", async (_case, spec) => {
       const ns = await server().namespace();
-      expect((await server().wire.post(at(SERVICE_IMPORT, ns), anImport(spec))).status).toBe(422);
+      expect((await server().wire.post(at(IMPORT, ns), anImport(spec))).status).toBe(422);
     });
 
     test("a ServiceImport takes an empty list of ports", async () => {
       const ns = await server().namespace();
       const created = await server().wire.post(
-        at(SERVICE_IMPORT, ns),
+        at(IMPORT, ns),
         anImport({ type: "Headless", ports: [] }),
       );
       expect(created.status).toBe(201);
@@ -124,7 +145,7 @@ export function mcsContract(server: Server): void {
 
     test("a ServiceImport's ports belong to one manager: the list is atomic", async () => {
       const ns = await server().namespace();
-      const path = at(SERVICE_IMPORT, ns, "a");
+      const path = at(IMPORT, ns, "a");
       await server().wire.patch(path, "apply", anImport(), { fieldManager: "one" });
       const refused = await server().wire.patch(
         path,
@@ -140,8 +161,8 @@ export function mcsContract(server: Server): void {
 
     test("a ServiceImport's status lists clusters once each, and says where endpoints are", async () => {
       const ns = await server().namespace();
-      const path = at(SERVICE_IMPORT, ns, "a", "status");
-      await server().wire.post(at(SERVICE_IMPORT, ns), anImport());
+      const path = at(IMPORT, ns, "a", "status");
+      await server().wire.post(at(IMPORT, ns), anImport());
       const status = {
         clusters: [{ cluster: "east" }, { cluster: "west" }],
         endpointSliceObjects: "Present",
@@ -158,7 +179,7 @@ export function mcsContract(server: Server): void {
     test("a ServiceExport needs no spec, and takes conditions through /status", async () => {
       const ns = await server().namespace();
       const { wire } = server();
-      expect((await wire.post(at(SERVICE_EXPORT, ns), anExport)).status).toBe(201);
+      expect((await wire.post(at(EXPORT, ns), anExport)).status).toBe(201);
       const condition = {
         type: "Valid",
         status: "True",
@@ -167,7 +188,7 @@ export function mcsContract(server: Server): void {
         lastTransitionTime: "2026-01-02T03:04:05Z",
         observedGeneration: 1,
       };
-      const path = at(SERVICE_EXPORT, ns, "a", "status");
+      const path = at(EXPORT, ns, "a", "status");
       const written = await wire.patch(
         path,
         "apply",
@@ -184,13 +205,13 @@ export function mcsContract(server: Server): void {
     test("a ServiceExport is the same under v1alpha1 and v1beta1", async () => {
       const ns = await server().namespace();
       const { wire } = server();
-      const created = await wire.post(at({ ...SERVICE_EXPORT, version: "v1alpha1" }, ns), {
+      const created = await wire.post(at({ ...EXPORT, version: "v1alpha1" }, ns), {
         ...anExport,
-        apiVersion: "multicluster.x-k8s.io/v1alpha1",
+        apiVersion: `${GROUP}/v1alpha1`,
         spec: { exportedLabels: { team: "red" } },
       });
       expect(created.status).toBe(201);
-      const { object } = await wire.get(at({ ...SERVICE_EXPORT, version: "v1beta1" }, ns, "a"));
+      const { object } = await wire.get(at({ ...EXPORT, version: "v1beta1" }, ns, "a"));
       expect(object.spec).toEqual({ exportedLabels: { team: "red" } });
       expect(object.metadata.uid).toBe(created.object.metadata.uid);
     });
