@@ -163,6 +163,16 @@ describe("what the export says", () => {
     expect(valid?.message).toContain('namespace "shop"');
   });
 
+  test("R35: labels that no API server takes are told where they were written, and stop nobody else", () => {
+    const serviceExport = aServiceExport({ exportedLabels: { team: "two words" } });
+    const input = anInput({ serviceExport });
+    expect(planShare(input)).toBeUndefined();
+    expect(brief(judgeExport(input, published))).toEqual([
+      "Valid=False/InvalidExport",
+      "Ready=False/Failed",
+    ]);
+  });
+
   test("R44: the winner of a conflict has the condition too", () => {
     const outcome = {
       published: true,

@@ -6,6 +6,7 @@ import { SERVICE_EXPORT, type ServiceExport } from "../api/mcs.ts";
 import { type ClusterId, serviceKey } from "../api/names.ts";
 import type { ServiceShare, SharedPort } from "../api/share.ts";
 import { type Judgement, planConditions } from "./condition.ts";
+import { findBadMark } from "./exported.ts";
 import type { MergedService } from "./merge.ts";
 import { isSameData, type Write } from "./write.ts";
 
@@ -165,7 +166,10 @@ function findRefusal(input: ExportInput): Refusal | undefined {
         "A Service of type ExternalName has no endpoints to share. Export a ClusterIP, NodePort, LoadBalancer or headless Service.",
     };
   }
-  return undefined;
+  const { exportedLabels: labels, exportedAnnotations: annotations } =
+    input.serviceExport?.spec ?? {};
+  const problem = findBadMark({ ...(labels && { labels }), ...(annotations && { annotations }) });
+  return problem === undefined ? undefined : { reason: "InvalidExport", message: problem };
 }
 
 /** An object that is being deleted counts as gone: its finalizers are nobody's reason to send traffic. */

@@ -17,6 +17,46 @@ const OUR_ANNOTATIONS = [DERIVED_SERVICE_ANNOTATION, EXPORTED_KEYS_ANNOTATION];
 const LABEL_PREFIX = "label:";
 const ANNOTATION_PREFIX = "annotation:";
 
+const NAME = /^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
+const PREFIX = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+const NAME_MAX_LENGTH = 63;
+const PREFIX_MAX_LENGTH = 253;
+/** Half of what Kubernetes allows an object: the import has annotations of its own. */
+const ANNOTATIONS_MAX_LENGTH = 131_072;
+
+/** What no API server would take: it would stop the import in every cluster, so it is refused where it is written. */
+export function findBadMark(exported: Partial<Marks>): string | undefined {
+  const { labels = {}, annotations = {} } = exported;
+  const key = [...Object.keys(labels), ...Object.keys(annotations)].find((text) => !isKey(text));
+  if (key !== undefined) {
+    return `${quote(key)} cannot be the key of a label or annotation: it takes letters, digits, "-", "_" and ".", at most ${NAME_MAX_LENGTH}, after an optional DNS name and "/".`;
+  }
+  const label = Object.entries(labels).find(([, value]) => value !== "" && !isName(value));
+  if (label !== undefined) {
+    return `${quote(label[1])} cannot be the value of the label ${quote(label[0])}: it takes letters, digits, "-", "_" and ".", at most ${NAME_MAX_LENGTH}.`;
+  }
+  const length = Object.entries(annotations).flat().join("").length;
+  return length > ANNOTATIONS_MAX_LENGTH
+    ? `The exported annotations have ${length} characters; at most ${ANNOTATIONS_MAX_LENGTH} are allowed.`
+    : undefined;
+}
+
+function isName(text: string): boolean {
+  return text.length <= NAME_MAX_LENGTH && NAME.test(text);
+}
+
+function isKey(text: string): boolean {
+  const [name = "", prefix, ...rest] = text.split("/").toReversed();
+  if (rest.length > 0 || !isName(name)) return false;
+  return prefix === undefined || (prefix.length <= PREFIX_MAX_LENGTH && PREFIX.test(prefix));
+}
+
+function quote(text: string): string {
+  return JSON.stringify(
+    text.length > NAME_MAX_LENGTH ? `${text.slice(0, NAME_MAX_LENGTH)}…` : text,
+  );
+}
+
 export function renderMarks(exported: Marks, derivedName: string | undefined): Marks {
   const annotations = omit(exported.annotations, OUR_ANNOTATIONS);
   const keys = [
