@@ -106,10 +106,7 @@ export function createSmallServer(): SmallServer {
     const name = next.object.metadata.name ?? "";
     const merged =
       subresource === "status" ? withStatus(before, next) : withoutStatus(before, next);
-    const admitted =
-      resource.kind === SERVICE.kind
-        ? admitService(merged as Service, before?.object as Service | undefined)
-        : merged;
+    const admitted = resource.kind === SERVICE.kind ? admitService(merged, before?.object) : merged;
     if (resource.kind === ENDPOINT_SLICE.kind && before !== undefined) {
       checkSlice(before.object as EndpointSlice, admitted as EndpointSlice);
     }
@@ -118,8 +115,6 @@ export function createSmallServer(): SmallServer {
       return;
     }
     version += 1;
-    const specOf = (object: KubeObject | undefined): unknown =>
-      (object as { spec?: unknown } | undefined)?.spec;
     const isSameSpec = isSameData(specOf(before?.object), specOf(admitted));
     const generation = (before?.object.metadata.generation ?? 0) + (isSameSpec ? 0 : 1);
     const metadata = {
@@ -174,18 +169,24 @@ export function createSmallServer(): SmallServer {
   };
 }
 
-type WithStatus = KubeObject & { readonly status?: unknown };
+type WithParts = KubeObject & { readonly spec?: unknown; readonly status?: unknown };
+
+function statusOf(object: WithParts | undefined): { status?: unknown } {
+  return object?.status === undefined ? {} : { status: object.status };
+}
+
+function specOf(object: WithParts | undefined): unknown {
+  return object?.spec;
+}
 
 function withStatus(before: Owned | undefined, next: Owned): KubeObject {
   if (before === undefined) throw new Error("the status of nothing");
-  const { status } = next.object as WithStatus;
-  return { ...before.object, ...(status === undefined ? {} : { status }) } as KubeObject;
+  return { ...before.object, ...statusOf(next.object) };
 }
 
 function withoutStatus(before: Owned | undefined, next: Owned): KubeObject {
-  const { status: _, ...rest } = next.object as WithStatus;
-  const status = (before?.object as WithStatus | undefined)?.status;
-  return { ...rest, ...(status === undefined ? {} : { status }) } as KubeObject;
+  const { status: _, ...rest }: WithParts = next.object;
+  return { ...rest, ...statusOf(before?.object) };
 }
 
 function checkService(spec: ServiceSpec, sessionAffinity: string): void {

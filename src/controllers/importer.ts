@@ -6,7 +6,6 @@ import { type ClusterId, type ServiceKey, splitServiceKey } from "../api/names.t
 import type { Liveness } from "../core/liveness.ts";
 import { type ImportInput, type NamespaceState, planImport } from "../core/plan.ts";
 import type { Policy } from "../core/policy.ts";
-import type { Write } from "../core/write.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Hub } from "../ports/hub.ts";
 import { isStoreError, type Store } from "../ports/store.ts";
@@ -107,11 +106,7 @@ function isNamespaceGone(error: unknown): boolean {
   );
 }
 
+/** Of all that an import writes only the Service can be refused for what it asks: then plan without asking. */
 function isRefusedIp(error: unknown): error is RefusedWrite {
-  return error instanceof RefusedWrite && asksForIp(error.write);
-}
-
-function asksForIp(write: Write): boolean {
-  if (write.verb === "delete" || write.resource !== SERVICE) return false;
-  return "spec" in write.object && Object.hasOwn(write.object.spec as object, "clusterIP");
+  return error instanceof RefusedWrite && error.write.resource === SERVICE;
 }

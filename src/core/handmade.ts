@@ -12,7 +12,7 @@ import {
 import type { Judgement } from "./condition.ts";
 import { readMarks } from "./exported.ts";
 import { familyOf, type ImportView, judgeImport } from "./import.ts";
-import type { Write } from "./write.ts";
+import { isSameData, type Write } from "./write.ts";
 
 /** Reads a ServiceImport as it stands. */
 export function viewImport(
@@ -27,6 +27,8 @@ export function viewImport(
   const type = spec?.type ?? "ClusterSetIP";
   const asked = readFamilies(spec, local.families);
   const ipFamilies = asked.filter((family) => local.families.includes(family));
+  // No Service can be without ports.
+  const isServed = type === "ClusterSetIP" && ipFamilies.length > 0 && hasPorts(spec);
   const { sessionAffinity, sessionAffinityConfig, internalTrafficPolicy, trafficDistribution } =
     spec ?? {};
   return {
@@ -46,8 +48,12 @@ export function viewImport(
     ...(trafficDistribution === undefined ? {} : { trafficDistribution }),
     ...readMarks(metadata),
     clusters: (status?.clusters ?? []).map(({ cluster }) => cluster as ClusterId),
-    derivedName: type === "ClusterSetIP" && ipFamilies.length > 0 ? local.derivedName : undefined,
+    derivedName: isServed ? local.derivedName : undefined,
   };
+}
+
+function hasPorts(spec: ServiceImport["spec"]): boolean {
+  return (spec?.ports ?? []).length > 0;
 }
 
 /** As asked for; without a word about it, the cluster's first family. */
@@ -60,28 +66,51 @@ function readFamilies(
   return local.slice(0, 1);
 }
 
-/** Fills in what the administrator left open. */
+/** Fills in what the administrator left open, and takes it back when there is no virtual IP any more. */
 export function planHandmadeSpec(
   view: ImportView,
   ips: readonly string[],
   serviceImport: ServiceImport,
 ): Write[] {
-  const isNamed =
-    serviceImport.metadata.annotations?.[DERIVED_SERVICE_ANNOTATION] === view.derivedName;
-  const isAddressed = (serviceImport.spec?.ips ?? []).length > 0 || ips.length === 0;
-  if (view.derivedName === undefined || (isNamed && isAddressed)) return [];
+  const { derivedName } = view;
+  const named = serviceImport.metadata.annotations?.[DERIVED_SERVICE_ANNOTATION];
+  if (derivedName === undefined) return named === undefined ? [] : [clearAddresses(serviceImport)];
+  const addresses = fillAddresses(ips, serviceImport);
+  if (named === derivedName && addresses === undefined) return [];
   const { namespace = "", name = "" } = serviceImport.metadata;
+  const annotations = { [DERIVED_SERVICE_ANNOTATION]: derivedName };
   const object = {
     apiVersion: serviceImport.apiVersion,
     kind: serviceImport.kind,
-    metadata: {
-      namespace,
-      name,
-      annotations: { [DERIVED_SERVICE_ANNOTATION]: view.derivedName },
-    },
-    ...(ips.length === 0 ? {} : { spec: { ips, ipFamilies: ips.map(familyOf) } }),
+    metadata: { namespace, name, annotations },
+    ...(addresses === undefined ? {} : { spec: addresses }),
   };
   return [{ verb: "apply", resource: SERVICE_IMPORT, object }];
+}
+
+/** Undefined when the import says it all (R41, R59), or asks for something that it did not get: its status tells then. */
+function fillAddresses(
+  ips: readonly string[],
+  serviceImport: ServiceImport,
+): { ips: readonly string[]; ipFamilies: readonly IPFamily[] } | undefined {
+  const { ips: asked = [], ipFamilies: askedFamilies } = serviceImport.spec ?? {};
+  const ipFamilies = ips.map(familyOf);
+  if (ips.length === 0 || asked.some((ip) => !ips.includes(ip))) return undefined;
+  if (isSameData(asked, ips) && isSameData(askedFamilies, ipFamilies)) return undefined;
+  return { ips, ipFamilies };
+}
+
+function clearAddresses(serviceImport: ServiceImport): Write {
+  const { [DERIVED_SERVICE_ANNOTATION]: _, ...annotations } =
+    serviceImport.metadata.annotations ?? {};
+  const { ips: __, ...spec } = serviceImport.spec ?? { type: "Headless", ports: [] };
+  const object: ServiceImport = {
+    ...serviceImport,
+    metadata: { ...serviceImport.metadata, annotations },
+    // A headless import never has addresses (R58).
+    ...(spec.type === "Headless" ? { spec } : {}),
+  };
+  return { verb: "replace", resource: SERVICE_IMPORT, object };
 }
 
 /** kube-proxy serves a slice under the Service that its label names: the derived one. */
@@ -108,6 +137,14 @@ export function judgeHandmade(
 ): Judgement {
   const { ips, asked, refusedIp } = found;
   const type = "Ready";
+  if (view.type === "ClusterSetIP" && view.ports.length === 0) {
+    const message = "A service with a virtual IP needs at least one port. Add it to spec.ports.";
+    return { type, status: "False", reason: "NoPorts", message };
+  }
+  if (refusedIp !== undefined && asked.length === 0) {
+    const message = `This cluster refuses the Service that would carry the virtual IP: ${refusedIp}.`;
+    return { type, status: "False", reason: "ServiceRefused", message };
+  }
   if (refusedIp !== undefined) {
     const message = `This cluster cannot give the service the IP that spec.ips asks for: ${refusedIp}. Leave spec.ips out, or ask for a free address of the cluster's service range.`;
     return { type, status: "False", reason: "IPNotAvailable", message };
