@@ -1,0 +1,81 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { id } from "../../test/shares.ts";
+import type { ClusterId } from "../api/names.ts";
+import { DEFAULT_LIVENESS, judgeLiveness, type Liveness } from "./liveness.ts";
+
+const POLICY = { unreadyAfterMs: 20, withdrawAfterMs: 30 };
+type Judged = Readonly<Record<string, Liveness>>;
+
+function judge(silent: Readonly<Record<string, number>>, before: Judged = {}): Judged {
+  const members = Object.entries(silent).map(([name, silentMs]) => ({
+    cluster: id(name),
+    silentMs,
+  }));
+  const known = new Map(Object.entries(before) as [ClusterId, Liveness][]);
+  return Object.fromEntries(judgeLiveness(members, POLICY, known));
+}
+
+describe("one member among many that are heard", () => {
+  const others = { b: 0, c: 0 };
+  test.each([
+    [0, "live"],
+    [19, "live"],
+    [20, "silent"],
+    [29, "silent"],
+    [30, "lost"],
+    [9999, "lost"],
+  ] as const)("R65, R66: silent for %i ms is %s", (silentMs, liveness) => {
+    expect(judge({ ...others, a: silentMs }).a).toBe(liveness);
+  });
+
+  test("R66: heard again is live at once", () => {
+    expect(judge({ ...others, a: 0 }, { a: "lost" }).a).toBe("live");
+  });
+});
+
+describe("when most members are silent at once, it is we who are cut off", () => {
+  test("nobody is newly lost", () => {
+    expect(judge({ a: 0, b: 99, c: 99 })).toEqual({ a: "live", b: "live", c: "live" });
+  });
+
+  test("who was lost before stays lost", () => {
+    expect(judge({ a: 0, b: 99, c: 99 }, { b: "lost", c: "live" })).toMatchObject({
+      b: "lost",
+      c: "live",
+    });
+  });
+
+  test("who is heard is live", () => {
+    expect(judge({ a: 0, b: 99, c: 99 }, { a: "lost" }).a).toBe("live");
+  });
+
+  test("a cluster that has only itself never loses itself", () => {
+    expect(judge({ a: 99 }).a).toBe("live");
+  });
+
+  test("half of the members is not most of them", () => {
+    expect(judge({ a: 0, b: 99 }).b).toBe("lost");
+  });
+});
+
+test("R65: endpoints of a lost cluster are gone within 30 seconds by default", () => {
+  expect(DEFAULT_LIVENESS.unreadyAfterMs).toBeLessThan(DEFAULT_LIVENESS.withdrawAfterMs);
+  expect(DEFAULT_LIVENESS.withdrawAfterMs).toBe(30_000);
+});
+
+test("every member is judged, and nobody who is heard is anything but live", () => {
+  const silence = fc.dictionary(fc.constantFrom("a", "b", "c", "d", "e"), fc.nat(50));
+  const before = fc.dictionary(
+    fc.constantFrom("a", "b", "c", "d", "e"),
+    fc.constantFrom<Liveness>("live", "silent", "lost"),
+  );
+  fc.assert(
+    fc.property(silence, before, (silent, known) => {
+      const judged = judge(silent, known);
+      expect(Object.keys(judged).toSorted()).toEqual(Object.keys(silent).toSorted());
+      const heard = Object.entries(silent).filter(([, ms]) => ms < POLICY.unreadyAfterMs);
+      expect(heard.every(([name]) => judged[name] === "live")).toBe(true);
+    }),
+  );
+});
