@@ -76,12 +76,15 @@ export function runContract(open: () => Promise<ServerUnderTest>): void {
     });
 
     afterAll(async () => {
-      if (widgets !== undefined) {
-        await removeWidgets(server, await widgets);
+      try {
+        if (widgets !== undefined) {
+          await removeWidgets(server, await widgets);
+        }
+        await Promise.all(namespaces.map((name) => server.wire.delete(at(NAMESPACE, "", name))));
+      } finally {
+        await server.wire.close();
+        await underTest.close();
       }
-      await Promise.all(namespaces.map((name) => server.wire.delete(at(NAMESPACE, "", name))));
-      await server.wire.close();
-      await underTest.close();
     });
 
     for (const topic of TOPICS) {
