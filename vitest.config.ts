@@ -9,7 +9,7 @@ export default defineConfig({
           name: "fast",
           include: ["src/**/*.test.ts", "tools/**/*.test.ts", "test/**/*.test.ts"],
           exclude: ["test/**/*.real.test.ts"],
-          testTimeout: 20_000,
+          testTimeout: 60_000,
         },
       },
       {

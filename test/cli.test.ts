@@ -5,9 +5,15 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "nod
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { stringify } from "yaml";
+import { NAMESPACE, SERVICE } from "../src/api/builtin.ts";
+import { SERVICE_EXPORT, SERVICE_IMPORT } from "../src/api/mcs.ts";
+import { apiVersionOf } from "../src/api/object.ts";
 import { createAuthority, issueCertificate } from "../src/embedded/certificate.ts";
+import { createClient } from "../src/kube/client.ts";
+import { systemClock } from "../src/kube/clock.ts";
+import { loadKubeconfig } from "../src/kube/config.ts";
 import { bundle } from "../tools/build.ts";
 import { serve, temporaryDirectory } from "./loopback.ts";
 
@@ -217,4 +223,56 @@ test("the demo stays until Ctrl-C, then cleans up", async () => {
   run.process.kill("SIGINT");
   expect(await run.exit).toBe(0);
   expect(readdirSync(temp)).toEqual([]);
+});
+
+test("central keeps two clusters in step until SIGTERM, and says who is missing meanwhile", async () => {
+  const temp = temporaryDirectory();
+  const start = async (name: string): Promise<string> => {
+    const file = join(temp, `${name}.yaml`);
+    await isthmus(["embedded", "--name", name, "--kubeconfig", file], temp).prints(
+      "Ctrl-C ends it",
+    );
+    return file;
+  };
+  const [east, west] = await Promise.all([start("east"), start("west")]);
+  const nowhere = kubeconfig(temp, { server: "https://127.0.0.1:1" });
+  const members = [`east=${east}`, `west=${west}`, `edge=${nowhere}`];
+  const central = isthmus(["central", ...members.flatMap((one) => ["--kubeconfig", one])], temp);
+  await central.prints("cluster cannot be joined yet");
+
+  const user = createClient(loadKubeconfig({ paths: [east], env: {}, home: temp }), {
+    clock: systemClock,
+  });
+  const guest = createClient(loadKubeconfig({ paths: [west], env: {}, home: temp }), {
+    clock: systemClock,
+  });
+  onTestFinished(() => user.close());
+  onTestFinished(() => guest.close());
+  await vi.waitUntil(() => central.output().split("cluster is synced").length === 3, 15_000);
+  const metadata = { namespace: "shop", name: "web" };
+  for (const store of [user, guest]) {
+    await store.create(NAMESPACE, {
+      apiVersion: "v1",
+      kind: "Namespace",
+      metadata: { name: "shop" },
+    });
+  }
+  const spec = { ports: [{ port: 80 }] };
+  await user.create(SERVICE, { apiVersion: "v1", kind: "Service", metadata, spec });
+  const apiVersion = apiVersionOf(SERVICE_EXPORT);
+  await user.create(SERVICE_EXPORT, { apiVersion, kind: "ServiceExport", metadata });
+  const imported = await vi.waitUntil(
+    async () => {
+      const serviceImport = await guest.get(SERVICE_IMPORT, metadata);
+      return serviceImport?.spec?.ips === undefined ? undefined : serviceImport;
+    },
+    { timeout: 15_000, interval: 50 },
+  );
+  expect(imported.spec?.ports).toEqual([{ port: 80, protocol: "TCP" }]);
+
+  central.process.kill("SIGTERM");
+  expect(await central.exit).toBe(0);
+  expect(central.output()).toContain("central stops");
+  // What it wrote stays when it leaves.
+  expect((await guest.get(SERVICE_IMPORT, metadata))?.spec).toEqual(imported.spec);
 });
