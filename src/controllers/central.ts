@@ -1,13 +1,14 @@
 // Central mode: one process, one store per member, the hub in memory. No member can hold up another: each is identified,
 // joined and retried on its own.
 
-import { NAMESPACE } from "../api/builtin.ts";
 import type { ClusterId } from "../api/names.ts";
 import {
   DEFAULT_LIVENESS,
+  isCutOff,
   judgeLiveness,
   type Liveness,
   type LivenessPolicy,
+  type MemberContact,
 } from "../core/liveness.ts";
 import type { Policy } from "../core/policy.ts";
 import { createMemoryHub } from "../hub/memory.ts";
@@ -47,6 +48,8 @@ const JOIN_BACKOFF = { baseMs: 500, capMs: 15_000 };
 const HEARTBEAT_MS = 5_000;
 const HEARTBEAT_BOUND_MS = 4_000;
 const LIVENESS_CHECK_MS = 1_000;
+/** Stands for every member whose id is not known: they have been silent since they became strangers. */
+const STRANGER = "" as ClusterId;
 
 export function startCentral(options: CentralOptions): Central {
   const { clock, random, log } = options;
@@ -57,14 +60,19 @@ export function startCentral(options: CentralOptions): Central {
   const strangers = new Set<CentralMember>(options.members);
   const hub = createMemoryHub(clock, () => strangers.size > 0);
   let liveness: ReadonlyMap<ClusterId, Liveness> = new Map();
+  /** When a member last became one that has not said who it is. */
+  let strangeSinceMs = clock.monotonic();
+  let cutOffAtMs = -Infinity;
 
   async function runMember(configured: CentralMember): Promise<void> {
     for (let failures = 1; ; failures += 1) {
       try {
         const cluster = await join(configured);
         if (cluster !== undefined) {
-          await beat(cluster, configured.store);
-          return;
+          await beat(cluster, configured);
+          if (signal.aborted) return;
+          await leave(cluster, configured);
+          failures = 1;
         }
       } catch (error) {
         if (signal.aborted) return;
@@ -101,7 +109,7 @@ export function startCentral(options: CentralOptions): Central {
       store,
       hub,
       policy: options.policy,
-      livenessOf: (source) => liveness.get(source) ?? "live",
+      livenessOf: (source) => liveness.get(running.has(source) ? source : STRANGER) ?? "live",
       clock,
       random,
       log: log.with({ cluster }),
@@ -111,12 +119,24 @@ export function startCentral(options: CentralOptions): Central {
     return cluster;
   }
 
-  /** A cluster is heard when its API server answers. */
-  async function beat(cluster: ClusterId, store: Store): Promise<void> {
+  /** To change one's id is to leave and to join again (R67). Until it has, its old id counts as not heard yet. */
+  async function leave(cluster: ClusterId, configured: CentralMember): Promise<void> {
+    log.warn("cluster changed its id", { cluster, name: configured.name });
+    strangers.add(configured);
+    strangeSinceMs = clock.monotonic();
+    await running.get(cluster)?.stop();
+    running.delete(cluster);
+    hub.dismiss(cluster);
+  }
+
+  /** A cluster is heard when its API server answers. Ends when it answers with another id, or when it is time to stop. */
+  async function beat(cluster: ClusterId, configured: CentralMember): Promise<void> {
     do {
       const bound = AbortSignal.any([signal, timeout(HEARTBEAT_BOUND_MS)]);
       try {
-        await store.get(NAMESPACE, { name: "kube-system" }, { signal: bound });
+        const identity = await identifyCluster(configured.store, configured, bound);
+        // An id that has vanished is no new id: nobody's traffic should depend on it.
+        if (identity.ok && identity.value !== cluster) return;
         await hub.heartbeat(cluster);
       } catch (error) {
         if (!signal.aborted) log.debug("heartbeat missed", { cluster, error: describe(error) });
@@ -126,7 +146,7 @@ export function startCentral(options: CentralOptions): Central {
 
   async function watchLiveness(): Promise<void> {
     while (await pause(LIVENESS_CHECK_MS)) {
-      const judged = judgeLiveness(hub.members(), options.liveness ?? DEFAULT_LIVENESS, liveness);
+      const judged = judge(options.liveness ?? DEFAULT_LIVENESS);
       const changed = [...judged].filter(
         ([cluster, now]) => (liveness.get(cluster) ?? "live") !== now,
       );
@@ -135,6 +155,22 @@ export function startCentral(options: CentralOptions): Central {
         log.warn("liveness changed", { cluster, liveness: now });
       if (changed.length > 0) for (const member of running.values()) member.reviewImports();
     }
+  }
+
+  function judge(policy: LivenessPolicy): ReadonlyMap<ClusterId, Liveness> {
+    const nowMs = clock.monotonic();
+    const silent = [...strangers].map(() => ({
+      cluster: STRANGER,
+      silentMs: nowMs - strangeSinceMs,
+    }));
+    const contacts: readonly MemberContact[] = [...hub.members(), ...silent];
+    if (isCutOff(contacts, policy)) cutOffAtMs = nowMs;
+    const hearingMs = nowMs - cutOffAtMs;
+    return judgeLiveness(
+      contacts.map((contact) => ({ ...contact, hearingMs })),
+      policy,
+      liveness,
+    );
   }
 
   function timeout(ms: number): AbortSignal {

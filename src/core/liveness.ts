@@ -19,28 +19,41 @@ export const DEFAULT_LIVENESS: LivenessPolicy = { unreadyAfterMs: 20_000, withdr
 export interface MemberContact {
   readonly cluster: ClusterId;
   readonly silentMs: number;
+  /** Since we were last cut off ourselves; absent: never. Silence before that says nothing about the member. */
+  readonly hearingMs?: number;
 }
 
-/** Most members silent at once: far more likely it is we who are cut off. Then everything stays as it was judged before. */
+const WORSE_AND_WORSE: readonly Liveness[] = ["live", "silent", "lost"];
+
+/** Most members silent at once: far more likely it is we who are cut off. */
+export function isCutOff(members: readonly MemberContact[], policy: LivenessPolicy): boolean {
+  const quiet = members.filter(({ silentMs }) => judgeSilence(silentMs, policy) !== "live").length;
+  return quiet * 2 > members.length;
+}
+
+/** While we are cut off, everything stays as it was judged before. */
 export function judgeLiveness(
   members: readonly MemberContact[],
   policy: LivenessPolicy,
   before: ReadonlyMap<ClusterId, Liveness>,
 ): ReadonlyMap<ClusterId, Liveness> {
-  const judged = members.map(
-    ({ cluster, silentMs }) => [cluster, judgeMember(silentMs, policy)] as const,
-  );
-  const quiet = judged.filter(([, liveness]) => liveness !== "live").length;
-  if (quiet * 2 <= members.length) return new Map(judged);
+  const cutOff = isCutOff(members, policy);
   return new Map(
-    judged.map(([cluster, now]) => [
-      cluster,
-      now === "live" ? now : (before.get(cluster) ?? "live"),
-    ]),
+    members.map((member) => {
+      const { cluster, silentMs, hearingMs = silentMs } = member;
+      if (judgeSilence(silentMs, policy) === "live") return [cluster, "live"];
+      const judged = cutOff ? "live" : judgeSilence(Math.min(silentMs, hearingMs), policy);
+      return [cluster, worse(judged, before.get(cluster) ?? "live")];
+    }),
   );
 }
 
-function judgeMember(silentMs: number, policy: LivenessPolicy): Liveness {
+/** Only being heard makes it better. */
+function worse(a: Liveness, b: Liveness): Liveness {
+  return WORSE_AND_WORSE.indexOf(a) > WORSE_AND_WORSE.indexOf(b) ? a : b;
+}
+
+function judgeSilence(silentMs: number, policy: LivenessPolicy): Liveness {
   if (silentMs >= policy.withdrawAfterMs) return "lost";
   return silentMs >= policy.unreadyAfterMs ? "silent" : "live";
 }

@@ -15,6 +15,8 @@ interface MemberRecord {
 export interface MemoryHub extends Hub {
   /** False when the id is taken. */
   admit(cluster: ClusterId): boolean;
+  /** It left: what it shared goes with it. */
+  dismiss(cluster: ClusterId): void;
   /** Whether members remain whose id is not known yet has changed. */
   reviewMembers(): void;
 }
@@ -42,6 +44,15 @@ export function createMemoryHub(clock: Clock, hasStrangers: () => boolean): Memo
       members.set(cluster, { isComplete: false, heardAtMs: clock.monotonic() });
       tellMembers();
       return true;
+    },
+    dismiss(cluster) {
+      members.delete(cluster);
+      for (const [service, ofService] of shares) {
+        if (!ofService.delete(cluster)) continue;
+        if (ofService.size === 0) shares.delete(service);
+        tellService(service);
+      }
+      tellMembers();
     },
     async publish(contribution) {
       const { cluster, service } = contribution.share;
