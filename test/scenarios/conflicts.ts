@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import { SERVICE, type ServicePort } from "../../src/api/builtin.ts";
 import { SERVICE_EXPORT, SERVICE_IMPORT } from "../../src/api/mcs.ts";
 import { HEADLESS } from "./objects.ts";
-import { expectUsable, readVip, usableEverywhere } from "./outcome.ts";
+import { expectUsable, readVip, untilYounger, usableEverywhere } from "./outcome.ts";
 import { eventually } from "./poll.ts";
 import type { Site } from "./site.ts";
 import type { DefineScenario } from "./suite.ts";
@@ -12,14 +12,6 @@ import type { DefineScenario } from "./suite.ts";
 async function expectConflict(site: Site, reason: string, message: string): Promise<void> {
   const { Conflict } = await site.exportConditions("web");
   expect(Conflict).toMatchObject({ status: "True", reason, message });
-}
-
-/** Exports that come after this are younger: timestamps have whole seconds. */
-async function untilNextSecond(site: Site): Promise<void> {
-  const { creationTimestamp } = (await site.require(SERVICE_EXPORT, "web")).metadata;
-  await eventually("a second has passed", () => {
-    expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(creationTimestamp!) + 1000);
-  });
 }
 
 export function conflictScenarios(scenario: DefineScenario): void {
@@ -58,7 +50,7 @@ export function conflictScenarios(scenario: DefineScenario): void {
       await west.offer("web", ["10.2.0.1"], { sessionAffinity: "ClientIP" });
       await usableEverywhere(world, "web", ["10.2.0.1"]);
       const before = await Promise.all(world.sites.map((site) => site.serviceImport("web")));
-      await untilNextSecond(west);
+      await untilYounger(await west.require(SERVICE_EXPORT, "web"));
       await east.offer("web", ["10.1.0.1"]);
       await usableEverywhere(world, "web", ["10.1.0.1", "10.2.0.1"]);
       const message = `Conflicting session affinity. Using "ClientIP" from oldest service export in "${west.id}". 1/2 clusters disagree.`;

@@ -270,7 +270,7 @@ export function exportScenarios(scenario: DefineScenario): void {
       await east.edit(
         SERVICE,
         "web",
-        ({ spec: _, ...service }): Service => ({
+        (service): Service => ({
           ...service,
           spec: { type: "ExternalName", externalName: "web.example.com" },
         }),
@@ -288,7 +288,7 @@ export function exportScenarios(scenario: DefineScenario): void {
       await east.edit(
         SERVICE,
         "web",
-        ({ spec: _, ...service }): Service => ({
+        (service): Service => ({
           ...service,
           spec: { type: "ClusterIP", ports: [{ name: "http", port: 80, targetPort: 8080 }] },
         }),

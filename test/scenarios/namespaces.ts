@@ -4,7 +4,13 @@ import { expect } from "vitest";
 import { CONFIG_MAP, NAMESPACE } from "../../src/api/builtin.ts";
 import { SERVICE_EXPORT, SERVICE_IMPORT } from "../../src/api/mcs.ts";
 import { unique } from "../contract/objects.ts";
-import { absentEverywhere, expectAbsent, expectUsable, usableEverywhere } from "./outcome.ts";
+import {
+  absentEverywhere,
+  expectAbsent,
+  expectUsable,
+  untilYounger,
+  usableEverywhere,
+} from "./outcome.ts";
 import { eventually } from "./poll.ts";
 import type { DefineScenario } from "./suite.ts";
 import { createNamespace } from "./world.ts";
@@ -49,10 +55,7 @@ export function namespaceScenarios(scenario: DefineScenario): void {
       await eventually("the exporting cluster imports", () =>
         expectUsable(east, "web", ["10.1.0.1"]),
       );
-      const { creationTimestamp } = (await east.require(SERVICE_EXPORT, "web")).metadata;
-      await eventually("the namespace would be younger than the export", () => {
-        expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(creationTimestamp!) + 1000);
-      });
+      await untilYounger(await east.require(SERVICE_EXPORT, "web"));
       await createNamespace(west, name);
       // What is exported from now on comes, so the cluster has seen the namespace.
       await west.offer("other", ["10.2.0.1"]);

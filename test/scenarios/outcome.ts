@@ -3,6 +3,8 @@
 import { expect } from "vitest";
 import { SERVICE } from "../../src/api/builtin.ts";
 import { SERVICE_IMPORT } from "../../src/api/mcs.ts";
+import type { KubeObject } from "../../src/api/object.ts";
+import { eventually } from "./poll.ts";
 import type { Site } from "./site.ts";
 import type { World } from "./world.ts";
 
@@ -41,4 +43,12 @@ export async function readVip(site: Site, name: string): Promise<readonly string
   const { spec } = await site.serviceImport(name);
   expect(spec?.ips?.length).toBeGreaterThan(0);
   return spec!.ips!;
+}
+
+/** What is made after this is younger: timestamps have whole seconds. */
+export async function untilYounger(object: KubeObject): Promise<void> {
+  const madeAtMs = Date.parse(object.metadata.creationTimestamp!);
+  await eventually("a second has passed", () => {
+    expect(Date.now()).toBeGreaterThanOrEqual(madeAtMs + 1000);
+  });
 }

@@ -52,10 +52,7 @@ export function repairScenarios(scenario: DefineScenario): void {
         spec: { ...spec!, trafficDistribution: "PreferClose" },
       }),
       (object) =>
-        withMetadata(object, ({ labels, annotations: _, ...metadata }) => {
-          const { "isthmus.dev/managed": __, ...rest } = labels ?? {};
-          return { ...metadata, labels: rest };
-        }),
+        withMetadata(object, (metadata) => ({ ...metadata, labels: {}, annotations: {} })),
     ];
     for (const edit of edits) {
       await west.edit(SERVICE_IMPORT, "web", edit);
@@ -106,7 +103,7 @@ export function repairScenarios(scenario: DefineScenario): void {
           ...object,
           spec: { ...spec, trafficDistribution: "PreferClose" },
         }),
-        (object) => withMetadata(object, ({ ownerReferences: _, ...metadata }) => metadata),
+        (object) => withMetadata(object, (metadata) => ({ ...metadata, ownerReferences: [] })),
       ];
       for (const edit of edits) {
         await west.edit(SERVICE, west.derivedName("web"), edit);
@@ -136,7 +133,7 @@ export function repairScenarios(scenario: DefineScenario): void {
       (slice) => withMetadata(slice, relabel({ "kubernetes.io/service-name": "web" })),
       (slice) =>
         withMetadata(slice, relabel({ "multicluster.kubernetes.io/source-cluster": "nowhere" })),
-      (slice) => withMetadata(slice, ({ labels: _, ...metadata }) => metadata),
+      (slice) => withMetadata(slice, (metadata) => ({ ...metadata, labels: {} })),
     ];
     for (const edit of edits) {
       await west.edit(ENDPOINT_SLICE, name, edit);

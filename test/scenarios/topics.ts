@@ -3,8 +3,13 @@
 import { conflictScenarios } from "./conflicts.ts";
 import { endpointScenarios } from "./endpoints.ts";
 import { exportScenarios } from "./exports.ts";
+import { handmadeScenarios } from "./handmade.ts";
+import { identityScenarios } from "./identity.ts";
 import { namespaceScenarios } from "./namespaces.ts";
+import { quietScenarios } from "./quiet.ts";
 import { repairScenarios } from "./repair.ts";
+import { restartScenarios } from "./restart.ts";
+import { silenceScenarios } from "./silence.ts";
 import type { Topic } from "./suite.ts";
 
 export const TOPICS: Readonly<Record<string, Topic>> = {
@@ -13,4 +18,9 @@ export const TOPICS: Readonly<Record<string, Topic>> = {
   endpoints: endpointScenarios,
   namespaces: namespaceScenarios,
   repair: repairScenarios,
+  "imports by hand": handmadeScenarios,
+  identity: identityScenarios,
+  quiet: quietScenarios,
+  silence: silenceScenarios,
+  restarts: restartScenarios,
 };

@@ -1,0 +1,112 @@
+// Scenarios: clusters that cannot be reached, at the start or later, one or most of them, for a while or for good.
+
+import { expect } from "vitest";
+import { ENDPOINT_SLICE } from "../../src/api/builtin.ts";
+import { expectUsable, readVip, usableEverywhere } from "./outcome.ts";
+import { eventually } from "./poll.ts";
+import type { Site } from "./site.ts";
+import type { DefineScenario } from "./suite.ts";
+import type { World } from "./world.ts";
+
+/** Half a minute, which is the bound, takes seven seconds. */
+const PACE = 4;
+/** Heartbeats are five seconds apart: so many in a row are well past the bound of thirty. */
+const HEARTBEATS_PAST_THE_BOUND = 9;
+
+function missed(world: World, site: Site): number {
+  return world.log.filter(
+    ({ message, fields }) => message === "heartbeat missed" && fields["cluster"] === site.id,
+  ).length;
+}
+
+export function silenceScenarios(scenario: DefineScenario): void {
+  scenario(
+    "a cluster that is away at the start keeps nobody waiting, and joins when it comes (R13)",
+    async (world) => {
+      const [east, west, ...others] = world.sites;
+      await east.offer("web", ["10.1.0.1"]);
+      await west.offer("web", ["10.2.0.1"]);
+      west.line.cut();
+      world.start({ pace: PACE });
+      for (const site of [east, ...others]) {
+        await eventually(`${site.id} is at work`, () => expectUsable(site, "web", ["10.1.0.1"]));
+      }
+      west.line.heal();
+      await usableEverywhere(world, "web", ["10.1.0.1", "10.2.0.1"]);
+    },
+  );
+
+  scenario(
+    "endpoints of a lost cluster turn not ready, then go; its say in the merge stays; all is back when it returns (R65 R66)",
+    async (world) => {
+      const [east, west, ...others] = world.sites;
+      // The one that gets lost is the oldest, so its affinity is in force.
+      world.start({ pace: PACE });
+      await east.offer("web", ["10.1.0.1"], { sessionAffinity: "ClientIP" });
+      await west.offer("web", ["10.2.0.1"]);
+      await usableEverywhere(world, "web", ["10.1.0.1", "10.2.0.1"]);
+      await world.settle();
+      const before = await west.serviceImport("web");
+      const rest = [west, ...others];
+      const recording = await world.record(
+        west,
+        ENDPOINT_SLICE,
+        (await west.slices("web", east.id))[0]!.metadata.name!,
+      );
+      east.line.cut();
+      for (const site of rest) {
+        await eventually(`${site.id} has let go of its endpoints`, async () => {
+          expect(await site.slices("web", east.id)).toEqual([]);
+          await expectUsable(site, "web", ["10.2.0.1"]);
+        });
+      }
+      await eventually("they were not ready before they were gone", () => {
+        expect(recording.events.map(({ type }) => type)).toEqual(["MODIFIED", "DELETED"]);
+        expect(recording.events[0]).toMatchObject({
+          object: { endpoints: [{ conditions: { ready: false } }] },
+        });
+      });
+      const during = await west.serviceImport("web");
+      expect(during.spec).toEqual(before.spec);
+      expect(during.status?.clusters).toEqual(before.status?.clusters);
+      east.line.heal();
+      await usableEverywhere(world, "web", ["10.1.0.1", "10.2.0.1"]);
+      expect((await west.serviceImport("web")).spec).toEqual(before.spec);
+      expect(await readVip(west, "web")).toEqual(before.spec?.ips);
+    },
+  );
+
+  scenario(
+    "most clusters silent at once: nothing is withdrawn, neither then nor when they return (R65)",
+    async (world) => {
+      world.start({ pace: PACE });
+      for (const [index, site] of world.sites.entries()) {
+        await site.offer("web", [`10.${index + 1}.0.1`]);
+      }
+      const addresses = world.sites.map((_, index) => `10.${index + 1}.0.1`);
+      await usableEverywhere(world, "web", addresses);
+      await world.settle();
+      world.forgetWrites();
+      // All of two, two of three.
+      const lost = world.sites.slice(-2);
+      for (const { line } of lost) line.cut();
+      await eventually("the bound has passed", () => {
+        for (const site of lost) {
+          expect(missed(world, site)).toBeGreaterThanOrEqual(HEARTBEATS_PAST_THE_BOUND);
+        }
+      });
+      expect(world.writes()).toEqual([]);
+      // One returns before the other: for a moment it looks as if a minority were lost.
+      const [first, second] = lost as [Site, Site];
+      const soFar = missed(world, second);
+      first.line.heal();
+      await eventually("the first has been heard, the second not", () => {
+        expect(missed(world, second)).toBeGreaterThanOrEqual(soFar + 3);
+      });
+      second.line.heal();
+      await usableEverywhere(world, "web", addresses);
+      await world.settle();
+      expect(world.writes()).toEqual([]);
+    },
+  );
+}
