@@ -44,6 +44,9 @@ const TOPICS: readonly ((server: Server) => void)[] = [
   informerContract,
 ];
 
+/** Some hundred namespaces, on a machine that may be busy. */
+const CLEANING_MS = 120_000;
+
 export function runContract(open: () => Promise<ServerUnderTest>): void {
   describe("the contract", () => {
     let underTest: ServerUnderTest;
@@ -85,7 +88,7 @@ export function runContract(open: () => Promise<ServerUnderTest>): void {
         await server.wire.close();
         await underTest.close();
       }
-    });
+    }, CLEANING_MS);
 
     for (const topic of TOPICS) {
       topic(() => server);

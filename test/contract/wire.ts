@@ -100,6 +100,8 @@ const PATCH_TYPES: Readonly<Record<PatchType, string>> = {
   strategic: "application/strategic-merge-patch+json",
   apply: "application/apply-patch+yaml",
 };
+/** More than a test's open watches; few enough that cleaning up does not shake hands hundreds of times at once. */
+const CONNECTIONS = 16;
 const EVENT_DEADLINE_MS = 15_000;
 
 /** The path of a collection, an object or a subresource; `namespace` is "" for none. */
@@ -273,6 +275,7 @@ async function readCredentials(kubeconfigPath: string): Promise<Credentials> {
   return {
     server: cluster.server,
     agent: new Agent({
+      connections: CONNECTIONS,
       connect: { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) },
     }),
     anonymousAgent: new Agent({ connect: { ...(ca && { ca }) } }),
