@@ -1,0 +1,293 @@
+import { describe, expect, test } from "vitest";
+import { aSlice } from "../../test/kubeObjects.ts";
+import { aContribution, aShare, id } from "../../test/shares.ts";
+import type { Endpoint, EndpointSlice } from "../api/builtin.ts";
+import type { Contribution, EndpointShare } from "../api/share.ts";
+import { viewMerged } from "./import.ts";
+import type { Liveness } from "./liveness.ts";
+import { mergeShares } from "./merge.ts";
+import { planSliceRemoval, planSlices } from "./slices.ts";
+import type { Write } from "./write.ts";
+
+interface Situation {
+  readonly liveness?: Liveness;
+  readonly awaited?: readonly string[];
+  readonly families?: readonly ("IPv4" | "IPv6")[];
+}
+
+/** Seen from cluster "a"; liveness is that of "b". */
+function plan(
+  contributions: readonly Contribution[],
+  observed: readonly EndpointSlice[] = [],
+  situation: Situation = {},
+): readonly Write[] {
+  const merged = mergeShares(contributions.map(({ share }) => share));
+  if (merged === undefined) throw new Error("nothing was merged");
+  const { liveness = "live", awaited = [], families = ["IPv4", "IPv6"] } = situation;
+  return planSlices(
+    {
+      cluster: id("a"),
+      view: viewMerged(merged, { families, derivedName: "derived-web" }),
+      contributions,
+      livenessOf: (cluster) => (cluster === "b" ? liveness : "live"),
+      isAwaited: (cluster) => awaited.includes(cluster),
+    },
+    observed,
+  );
+}
+function applied(writes: readonly Write[]): readonly EndpointSlice[] {
+  return writes.flatMap((write) =>
+    write.verb === "delete" ? [] : [write.object as EndpointSlice],
+  );
+}
+const slicesOf = (...args: Parameters<typeof plan>): readonly EndpointSlice[] =>
+  applied(plan(...args));
+const verbs = (writes: readonly Write[]): readonly string[] => writes.map(({ verb }) => verb);
+
+function withEndpoint(cluster: string, endpoint: Endpoint, share = aShare(cluster)): Contribution {
+  const [first] = aContribution(share).endpoints;
+  return { share, endpoints: [{ ...(first as EndpointShare), endpoints: [endpoint] }] };
+}
+const addresses = ["10.0.0.1"];
+
+describe("an imported slice", () => {
+  const [slice] = slicesOf([aContribution(aShare("b"))]);
+
+  test("R46, R48: is a discovery.k8s.io/v1 slice in the service's namespace with the labels of the API", () => {
+    expect(slice).toMatchObject({
+      apiVersion: "discovery.k8s.io/v1",
+      kind: "EndpointSlice",
+      metadata: { namespace: "shop" },
+    });
+    expect(slice?.metadata.labels).toEqual({
+      "multicluster.kubernetes.io/service-name": "web",
+      "multicluster.kubernetes.io/source-cluster": "b",
+      "endpointslice.kubernetes.io/managed-by": "endpointslice-controller.isthmus.dev",
+      "kubernetes.io/service-name": "derived-web",
+    });
+  });
+
+  test("R51: never names the user's own Service", () => {
+    const headless = slicesOf([aContribution(aShare("b", { type: "Headless" }))]);
+    expect(headless[0]?.metadata.labels).not.toHaveProperty(["kubernetes.io/service-name"]);
+    expect(slice?.metadata.labels?.["kubernetes.io/service-name"]).not.toBe("web");
+  });
+
+  test("R49: carries backend ports under the names of the service's", () => {
+    expect(slice?.ports).toEqual([{ name: "http", protocol: "TCP", port: 8080 }]);
+  });
+
+  test("R46: is there for the importing cluster's own endpoints too", () => {
+    const own = slicesOf([aContribution(aShare("a"))]);
+    expect(own[0]?.metadata.labels?.["multicluster.kubernetes.io/source-cluster"]).toBe("a");
+  });
+
+  test("R47, R52: is of one source cluster, and its name of no other", () => {
+    const slices = slicesOf([aContribution(aShare("b")), aContribution(aShare("c"))]);
+    expect(slices).toHaveLength(2);
+    expect(new Set(slices.map(({ metadata }) => metadata.name)).size).toBe(2);
+  });
+
+  test("R49: is of one family; a family that is not in use gets none", () => {
+    const dual = aContribution(aShare("b", { ipFamilies: ["IPv4", "IPv6"] }), [
+      "10.0.0.1",
+      "fd00::1",
+    ]);
+    expect(slicesOf([dual]).map(({ addressType }) => addressType)).toEqual(["IPv4", "IPv6"]);
+    const single = slicesOf([dual], [], { families: ["IPv6"] });
+    expect(single.map(({ addressType }) => addressType)).toEqual(["IPv6"]);
+  });
+
+  test("R49: keeps conditions, hostname and zone of each endpoint", () => {
+    const endpoint = {
+      addresses,
+      conditions: { ready: false, serving: true, terminating: true },
+      hostname: "web-0",
+      zone: "z",
+    };
+    expect(slicesOf([withEndpoint("b", endpoint)])[0]?.endpoints).toEqual([endpoint]);
+  });
+
+  test("R50: names nodes of this cluster only", () => {
+    const endpoint = { addresses, nodeName: "node-1" };
+    expect(slicesOf([withEndpoint("b", endpoint)])[0]?.endpoints).toEqual([{ addresses }]);
+    expect(slicesOf([withEndpoint("a", endpoint)])[0]?.endpoints).toEqual([endpoint]);
+  });
+});
+
+describe("zone hints", () => {
+  const hinted = (trafficDistribution: string | undefined, endpoint: Endpoint) => {
+    const share = aShare("b", trafficDistribution === undefined ? {} : { trafficDistribution });
+    return slicesOf([withEndpoint("b", endpoint, share)])[0]?.endpoints[0]?.hints;
+  };
+  const zoned = { addresses, zone: "z" };
+
+  test.each(["PreferClose", "PreferSameZone"])("R50: are computed for %s", (preference) => {
+    expect(hinted(preference, zoned)).toEqual({ forZones: [{ name: "z" }] });
+  });
+
+  test("R50: are left out without a preference, and for endpoints without a zone", () => {
+    expect(hinted(undefined, zoned)).toBeUndefined();
+    expect(hinted("PreferClose", { addresses })).toBeUndefined();
+  });
+
+  test("R50: go again with the preference", () => {
+    const hintful = slicesOf([
+      withEndpoint("b", zoned, aShare("b", { trafficDistribution: "PreferClose" })),
+    ]);
+    const [after] = slicesOf([withEndpoint("b", zoned)], hintful);
+    expect(after?.endpoints).toEqual([zoned]);
+  });
+});
+
+describe("ports that lost the merge", () => {
+  const portsOf = (...contributions: readonly Contribution[]) =>
+    slicesOf(contributions)
+      .filter(
+        ({ metadata }) => metadata.labels?.["multicluster.kubernetes.io/source-cluster"] === "b",
+      )
+      .map(({ ports }) => ports?.map(({ name }) => name));
+  const oldest = aContribution(aShare("a", { age: 9 }));
+
+  test("R28: are taken out of the slices of the cluster that has them", () => {
+    const other = aContribution(aShare("b", { ports: ["http 81/TCP", "dns 53/UDP"] }));
+    expect(portsOf(oldest, other)).toEqual([["dns"]]);
+  });
+
+  test("R28: leave no slice behind when none is left", () => {
+    expect(portsOf(oldest, aContribution(aShare("b", { ports: ["http 81/TCP"] })))).toEqual([]);
+    expect(portsOf(oldest, aContribution(aShare("b", { ports: ["http 80/UDP"] })))).toEqual([]);
+    expect(portsOf(oldest, aContribution(aShare("b", { ports: ["web 80/TCP"] })))).toEqual([]);
+  });
+
+  test("R28: do not include those that differ in nothing but their application protocol", () => {
+    const other = aContribution(aShare("b", { ports: ["http 80/TCP h2c"] }));
+    expect(portsOf(oldest, other)).toEqual([["http"]]);
+  });
+
+  test("R28: a headless service without ports keeps its endpoints", () => {
+    const bare = { type: "Headless" as const, ports: [] };
+    expect(portsOf(aContribution(aShare("b", bare)))).toEqual([[]]);
+  });
+});
+
+describe("slices that are there", () => {
+  const both = [aContribution(aShare("a")), aContribution(aShare("b"))];
+  const present = slicesOf(both);
+
+  test("are left alone when they are right, whatever others added to their metadata", () => {
+    const marked = present.map((slice) => ({
+      ...slice,
+      metadata: { ...slice.metadata, labels: { ...slice.metadata.labels, own: "x" } },
+    }));
+    expect(plan(both, marked)).toEqual([]);
+  });
+
+  test("one endpoint changed is one slice written", () => {
+    const moved = [aContribution(aShare("a")), aContribution(aShare("b"), ["10.0.0.2"])];
+    const writes = plan(moved, present);
+    expect(verbs(writes)).toEqual(["apply"]);
+    expect(applied(writes)[0]?.endpoints[0]?.addresses).toEqual(["10.0.0.2"]);
+  });
+
+  test("R53: one endpoint changed among many slices is one slice written", () => {
+    const source = (slice: string, ip: string): EndpointShare => ({
+      ...(both[1]?.endpoints[0] as EndpointShare),
+      slice,
+      endpoints: [{ addresses: [ip] }],
+    });
+    const many = (ip: string): Contribution => ({
+      share: aShare("b"),
+      endpoints: [...Array(20).keys()].map((at) =>
+        source(`web-${at}`, at === 7 ? ip : `10.1.0.${at}`),
+      ),
+    });
+    const before = slicesOf([many("10.1.0.7")]);
+    expect(before).toHaveLength(20);
+    expect(verbs(plan([many("10.1.1.1")], before))).toEqual(["apply"]);
+  });
+
+  test("R54: those of a cluster that exports no more are deleted", () => {
+    const writes = plan(both.slice(0, 1), present);
+    expect(verbs(writes)).toEqual(["delete"]);
+    expect(writes[0]).toMatchObject({ ref: { name: present[1]?.metadata.name } });
+  });
+
+  test("R54: those without endpoints are deleted", () => {
+    expect(
+      verbs(plan([aContribution(aShare("a")), aContribution(aShare("b"), [])], present)),
+    ).toEqual(["delete"]);
+  });
+
+  test("those of others are left alone, though labelled for the import", () => {
+    const labels = { "multicluster.kubernetes.io/service-name": "web" };
+    const foreign = aSlice([{ addresses }], { metadata: { namespace: "shop", name: "x", labels } });
+    expect(plan(both, [...present, foreign])).toEqual([]);
+    expect(planSliceRemoval([foreign])).toEqual([]);
+  });
+
+  test("R63: lose the link to the derived Service when the import turns headless, whoever made it", () => {
+    const headless = [aContribution(aShare("b", { type: "Headless" }))];
+    const writes = plan(headless, slicesOf([aContribution(aShare("b"))]));
+    expect(verbs(writes)).toEqual(["replace"]);
+    expect(applied(writes)[0]?.metadata.labels).not.toHaveProperty(["kubernetes.io/service-name"]);
+  });
+
+  test("R63: gain the link when the import gets a virtual IP", () => {
+    const headless = slicesOf([aContribution(aShare("b", { type: "Headless" }))]);
+    const writes = plan([aContribution(aShare("b"))], headless);
+    expect(verbs(writes)).toEqual(["apply"]);
+    expect(applied(writes)[0]?.metadata.labels?.["kubernetes.io/service-name"]).toBe("derived-web");
+  });
+
+  test("R49: one whose family changed is deleted first, because the family of a slice cannot change", () => {
+    const old = slicesOf([aContribution(aShare("b"))]).map((slice) => ({
+      ...slice,
+      addressType: "IPv6" as const,
+    }));
+    expect(verbs(plan([aContribution(aShare("b"))], old))).toEqual(["delete", "apply"]);
+    const headless = [aContribution(aShare("b", { type: "Headless" }))];
+    expect(verbs(plan(headless, old))).toEqual(["delete", "apply"]);
+  });
+
+  test("R10, R54: all of ours go when nobody exports the service", () => {
+    expect(verbs(planSliceRemoval(present))).toEqual(["delete", "delete"]);
+  });
+});
+
+describe("a source that is not heard", () => {
+  const own = aContribution(aShare("a"));
+  const other = withEndpoint("b", { addresses, conditions: { ready: true, serving: true } });
+  const present = slicesOf([own, other]);
+
+  test("R65: while silent, its endpoints are there but not ready", () => {
+    const [slice] = slicesOf([own, other], present, { liveness: "silent" });
+    expect(slice?.endpoints).toEqual([{ addresses, conditions: { ready: false, serving: false } }]);
+  });
+
+  test("R65: endpoints on their way out stay so while their cluster is silent", () => {
+    const leaving = withEndpoint("b", {
+      addresses,
+      conditions: { ready: false, terminating: true },
+    });
+    const [slice] = slicesOf([leaving], [], { liveness: "silent" });
+    expect(slice?.endpoints[0]?.conditions).toMatchObject({ ready: false, terminating: true });
+  });
+
+  test("R66: lost, its slices are deleted", () => {
+    expect(verbs(plan([own, other], present, { liveness: "lost" }))).toEqual(["delete"]);
+  });
+
+  test("R66: heard again, they are back", () => {
+    const left = present.slice(0, 1);
+    expect(applied(plan([own, other], left))).toEqual(present.slice(1));
+  });
+
+  test("R66: not heard yet since the start, its slices stay as they are", () => {
+    expect(plan([own], present, { awaited: ["b"] })).toEqual([]);
+  });
+
+  test("R66: lost before it was ever heard, its slices are deleted", () => {
+    expect(verbs(plan([own], present, { awaited: ["b"], liveness: "lost" }))).toEqual(["delete"]);
+  });
+});
