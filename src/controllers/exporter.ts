@@ -7,6 +7,7 @@ import { planEndpointShares } from "../core/endpoints.ts";
 import { type ExportInput, judgeExport, planExportStatus, planShare } from "../core/export.ts";
 import { planExportEvents } from "../core/event.ts";
 import { mergeShares } from "../core/merge.ts";
+import { isHeld } from "../core/plan.ts";
 import type { Policy } from "../core/policy.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Hub } from "../ports/hub.ts";
@@ -14,6 +15,7 @@ import type { Store } from "../ports/store.ts";
 import { type Freshness, REMEMBER_MS } from "../runtime/freshness.ts";
 import type { Outcome } from "../runtime/queue.ts";
 import { applyWrites } from "./apply.ts";
+import { observeAwaited } from "./awaited.ts";
 import { recordEvents } from "./event.ts";
 import { formatTime } from "./time.ts";
 import type { ClusterView } from "./view.ts";
@@ -59,12 +61,19 @@ export async function reportExport(
   service: ServiceKey,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const { cluster, hub, freshness } = options;
+  const { cluster, hub, view, freshness } = options;
   const input = observe(options, service);
   if (input.serviceExport !== undefined) {
-    const shares = hub.contributions(service).map((contribution) => contribution.share);
-    const published = shares.some((share) => share.cluster === cluster);
-    const judgements = judgeExport(input, { published, merged: mergeShares(shares) });
+    const contributions = hub.contributions(service);
+    const shares = contributions.map((contribution) => contribution.share);
+    const serviceImport = view.serviceImport(service);
+    const judgements = judgeExport(input, {
+      published: shares.some((share) => share.cluster === cluster),
+      merged: mergeShares(shares),
+      isHeld:
+        serviceImport !== undefined &&
+        isHeld({ contributions, ...observeAwaited(hub) }, serviceImport),
+    });
     await writeStatus(options, input.serviceExport, judgements, signal);
   }
   return freshness.isAhead(service) ? { afterMs: REMEMBER_MS } : "done";

@@ -12,6 +12,7 @@ import { isStoreError, type Store } from "../ports/store.ts";
 import { type Freshness, REMEMBER_MS } from "../runtime/freshness.ts";
 import type { Outcome } from "../runtime/queue.ts";
 import { applyWrites, RefusedWrite } from "./apply.ts";
+import { observeAwaited } from "./awaited.ts";
 import { formatTime } from "./time.ts";
 import type { ClusterView } from "./view.ts";
 
@@ -57,8 +58,6 @@ function observe(
   refusedIp: string | undefined,
 ): ImportInput {
   const { cluster, families, hub, view, livenessOf } = options;
-  const members = new Map(hub.members().map((member) => [member.cluster, member]));
-  const hasStrangers = hub.hasStrangers();
   return {
     cluster,
     service,
@@ -67,12 +66,7 @@ function observe(
     makesNamespace: options.policy.namespaces === "create",
     contributions: hub.contributions(service),
     livenessOf,
-    // A source that is no member may still be one whose id we have not learned.
-    isAwaited: (source) => {
-      const member = members.get(source);
-      return member === undefined ? hasStrangers : !member.isComplete;
-    },
-    isComplete: !hasStrangers && [...members.values()].every((member) => member.isComplete),
+    ...observeAwaited(hub),
     observed: {
       serviceImport: view.serviceImport(service),
       derived: view.derived(service),

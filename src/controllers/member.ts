@@ -40,7 +40,7 @@ export interface Member {
   stop(): Promise<void>;
 }
 
-const WORKERS = 16;
+export const WORKERS = 16;
 /** The first retries come quickly; an object that cannot be written is not tried more than twice a minute. */
 const BACKOFF = { baseMs: 50, capMs: 30_000 };
 
@@ -126,7 +126,10 @@ export function startMember(options: MemberOptions): Member {
       exports.add(service);
       imports.add(service);
     },
-    onMembers: reviewImports,
+    onMembers: () => {
+      for (const service of view.exports()) exports.add(service);
+      reviewImports();
+    },
   });
 
   async function begin(): Promise<void> {

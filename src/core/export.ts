@@ -66,7 +66,12 @@ function sharePort(port: ServicePort): SharedPort {
  */
 export function judgeExport(
   input: ExportInput,
-  outcome: { readonly published: boolean; readonly merged: MergedService | undefined },
+  outcome: {
+    readonly published: boolean;
+    readonly merged: MergedService | undefined;
+    /** Not every export of the service is known yet: what was said of conflicts before still stands. */
+    readonly isHeld?: boolean;
+  },
 ): readonly Judgement[] {
   const refusal = findRefusal(input);
   if (refusal !== undefined) {
@@ -99,8 +104,13 @@ export function judgeExport(
       reason: "Exported",
       message: "The service is offered to the clusterset.",
     },
-    judgeConflict(merged),
+    (outcome.isHeld === true ? readConflict(input.serviceExport) : undefined) ??
+      judgeConflict(merged),
   ];
+}
+
+function readConflict(serviceExport: ServiceExport | undefined): Judgement | undefined {
+  return serviceExport?.status?.conditions?.find(({ type }) => type === "Conflict");
 }
 
 /** The same on every constituent export, the winner's included (R44); all conflicts, not the first (R45). */

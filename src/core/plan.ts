@@ -92,7 +92,10 @@ function localFacts(input: ImportInput) {
 }
 
 /** A contributing cluster has not been heard since we started: until it is, the import stays as it was written. */
-function isHeld(input: ImportInput, serviceImport: ServiceImport): boolean {
+export function isHeld(
+  input: Pick<ImportInput, "contributions" | "isAwaited">,
+  serviceImport: ServiceImport,
+): boolean {
   const heard = new Set<string>(input.contributions.map(({ share }) => share.cluster));
   return (serviceImport.status?.clusters ?? []).some(
     ({ cluster }) => input.isAwaited(cluster as ClusterId) && !heard.has(cluster),
