@@ -88,6 +88,9 @@ export function aHandmadeImport(
 }
 
 /** A write by somebody else. */
-export function anApply<T extends KubeObject>(resource: Resource<T>, object: T): Write {
+export function anApply<T extends KubeObject>(
+  resource: Resource<T>,
+  object: T,
+): Extract<Write, { verb: "apply" }> {
   return { verb: "apply", resource, object };
 }

@@ -181,7 +181,8 @@ function specOf(object: WithParts | undefined): unknown {
 
 function withStatus(before: Owned | undefined, next: Owned): KubeObject {
   if (before === undefined) throw new Error("the status of nothing");
-  return { ...before.object, ...statusOf(next.object) };
+  const { status: _, ...rest }: WithParts = before.object;
+  return { ...rest, ...statusOf(next.object) };
 }
 
 function withoutStatus(before: Owned | undefined, next: Owned): KubeObject {

@@ -28,7 +28,7 @@ function plan(
 function written(writes: readonly Write[]): Service {
   const [write] = writes;
   if (write === undefined || write.verb === "delete") throw new Error("nothing was written");
-  return write.object as Service;
+  return write.object;
 }
 /** As the API server would have it: with defaults, and a virtual IP. */
 function stored(share: Parameters<typeof aShare>[1] = {}): Service {

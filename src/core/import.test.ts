@@ -29,7 +29,7 @@ function written(writes: readonly Write[]): ServiceImport {
   if (write === undefined || write.verb === "delete" || rest.length > 0) {
     throw new Error(`expected one import to be written, not ${JSON.stringify(writes)}`);
   }
-  return write.object as ServiceImport;
+  return write.object;
 }
 /** As the API server would have it after the first write. */
 function stored(of: ImportView, ips: readonly string[] = []): ServiceImport {
