@@ -25,9 +25,12 @@ export interface MemberContact {
 
 const WORSE_AND_WORSE: readonly Liveness[] = ["live", "silent", "lost"];
 
-/** Most members silent at once: far more likely it is we who are cut off. */
+/**
+ * Most members silent at once: far more likely it is we who are cut off. Half the time counts already, because
+ * members are heard in turn: the first would be judged before the others are noticed.
+ */
 export function isCutOff(members: readonly MemberContact[], policy: LivenessPolicy): boolean {
-  const quiet = members.filter(({ silentMs }) => judgeSilence(silentMs, policy) !== "live").length;
+  const quiet = members.filter(({ silentMs }) => silentMs * 2 >= policy.unreadyAfterMs).length;
   return quiet * 2 > members.length;
 }
 
