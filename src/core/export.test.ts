@@ -181,6 +181,23 @@ describe("what the export says", () => {
     expect(brief(judgeExport(anInput(), outcome))).toContain("Conflict=True/TypeConflict");
   });
 
+  test("R12: what was said of conflicts stands until every export of the service is known again", () => {
+    const conflict: Condition = {
+      type: "Conflict",
+      status: "True",
+      reason: "TypeConflict",
+      message: "As before.",
+      lastTransitionTime: NOW,
+    };
+    const serviceExport = { ...aServiceExport(), status: { conditions: [conflict] } };
+    const held = judgeExport(anInput({ serviceExport }), { ...published, isHeld: true });
+    expect(held.at(-1)).toMatchObject({ reason: "TypeConflict", message: "As before." });
+    const heard = judgeExport(anInput({ serviceExport }), published);
+    expect(heard.at(-1)?.reason).toBe("NoConflicts");
+    const unheard = judgeExport(anInput(), { ...published, isHeld: true });
+    expect(unheard.at(-1)?.reason).toBe("NoConflicts");
+  });
+
   test("R45: several conflicts are joined by commas without spaces, their sentences by lines", () => {
     const conflicting = merged(
       ["east", { age: 9 }],

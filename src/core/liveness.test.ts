@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { id } from "../../test/shares.ts";
 import type { ClusterId } from "../api/names.ts";
-import { DEFAULT_LIVENESS, judgeLiveness, type Liveness } from "./liveness.ts";
+import { DEFAULT_LIVENESS, isCutOff, judgeLiveness, type Liveness } from "./liveness.ts";
 
 const POLICY = { unreadyAfterMs: 20, withdrawAfterMs: 30 };
 type Judged = Readonly<Record<string, Liveness>>;
@@ -56,6 +56,42 @@ describe("when most members are silent at once, it is we who are cut off", () =>
 
   test("half of the members is not most of them", () => {
     expect(judge({ a: 0, b: 99 }).b).toBe("lost");
+  });
+});
+
+describe("after we were cut off ourselves", () => {
+  const hear = (silentMs: number, hearingMs: number, before: Liveness = "live") =>
+    judgeLiveness(
+      [
+        { cluster: id("a"), silentMs: 0 },
+        { cluster: id("b"), silentMs, hearingMs },
+      ],
+      POLICY,
+      new Map([[id("b"), before]]),
+    ).get(id("b"));
+
+  test("R66: only the silence since then counts", () => {
+    expect(hear(99, 19)).toBe("live");
+    expect(hear(99, 20)).toBe("silent");
+    expect(hear(99, 30)).toBe("lost");
+  });
+
+  test("R66: silence that began later is no shorter for it", () => {
+    expect(hear(25, 9999)).toBe("silent");
+  });
+
+  test("R66: who was lost before stays lost until heard", () => {
+    expect(hear(99, 1, "lost")).toBe("lost");
+    expect(hear(1, 1, "lost")).toBe("live");
+  });
+
+  test("we are cut off when more than half are silent", () => {
+    const members = (...silences: readonly number[]) =>
+      silences.map((silentMs, at) => ({ cluster: id(`c${at}`), silentMs }));
+    expect(isCutOff(members(0, 0, 20), POLICY)).toBe(false);
+    expect(isCutOff(members(0, 20), POLICY)).toBe(false);
+    expect(isCutOff(members(0, 20, 20), POLICY)).toBe(true);
+    expect(isCutOff([], POLICY)).toBe(false);
   });
 });
 

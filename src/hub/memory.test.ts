@@ -122,6 +122,19 @@ describe("shares", () => {
     expect(hub.contributions(WEB)).toEqual([share("west")]);
   });
 
+  test("R67: of a cluster that leaves go with it, and its id is free again", async () => {
+    const { hub, heard } = aHub("east", "west");
+    await hub.publish(share("east"));
+    await hub.publish(share("west"));
+    hub.dismiss(id("east"));
+    expect(hub.contributions(WEB)).toEqual([share("west")]);
+    expect(heard).toEqual([WEB, WEB, WEB, "members"]);
+    expect(hub.members().map(({ cluster }) => cluster)).toEqual(["west"]);
+    hub.dismiss(id("west"));
+    expect([...hub.services()]).toEqual([]);
+    expect(hub.admit(id("east"))).toBe(true);
+  });
+
   test("of a service that nobody shares are none", () => {
     expect(aHub("east").hub.contributions(WEB)).toEqual([]);
   });
