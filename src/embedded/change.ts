@@ -105,20 +105,23 @@ function applyConfiguration(
   if (metadata["managedFields"] !== undefined) {
     throw badRequest("metadata.managedFields must be nil");
   }
-  const result = translateTypedError(request, () =>
-    applyPatch({
-      schema: kind.served.schema,
-      definitions: kind.served.definitions,
-      manager: options.fieldManager,
-      apiVersion: kind.apiVersion,
-      ...(subresource === undefined ? {} : { subresource }),
-      resetFields: resetFields(request),
-      time: formatTime(engine.clock.now()),
-      live: old === undefined ? undefined : jsonOf(old),
-      liveManagedFields: old?.metadata.managedFields ?? [],
-      patch: body,
-      force: options.force,
-    }),
+  const result = translateTypedError(
+    request,
+    metadata as { namespace?: string; name?: string },
+    () =>
+      applyPatch({
+        schema: kind.served.schema,
+        definitions: kind.served.definitions,
+        manager: options.fieldManager,
+        apiVersion: kind.apiVersion,
+        ...(subresource === undefined ? {} : { subresource }),
+        resetFields: resetFields(request),
+        time: formatTime(engine.clock.now()),
+        live: old === undefined ? undefined : jsonOf(old),
+        liveManagedFields: old?.metadata.managedFields ?? [],
+        patch: body,
+        force: options.force,
+      }),
   );
   if (result.kind !== "applied") {
     throw new ApiError({
@@ -165,13 +168,17 @@ function translatePatchError<T>(work: () => T): T {
 }
 
 /** What the schema does not declare cannot be owned; the real server calls that its own failure. */
-function translateTypedError<T>(request: WriteRequest, work: () => T): T {
+function translateTypedError<T>(
+  request: WriteRequest,
+  place: { readonly namespace?: string; readonly name?: string },
+  work: () => T,
+): T {
   try {
     return work();
   } catch (error) {
     if (!(error instanceof TypedError)) throw error;
-    const { kind, name = "", namespace = "" } = request;
-    const { group, version, kind: kindName } = kind.served.resource;
+    const { group, version, kind: kindName } = request.kind.served.resource;
+    const { namespace = "", name = "" } = place;
     throw new ApiError({
       status: 500,
       reason: "",

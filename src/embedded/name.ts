@@ -38,21 +38,19 @@ export function checkSubdomainName(name: string): readonly string[] {
 }
 
 /** Keys of labels and annotations, names of finalizers: "name" or "sub.domain/name". */
-export function checkQualifiedName(name: string, subject = ""): readonly string[] {
+export function checkQualifiedName(name: string): readonly string[] {
   const complaints: string[] = [];
   const slash = name.indexOf("/");
   const prefix = slash < 0 ? undefined : name.slice(0, slash);
   const rest = slash < 0 ? name : name.slice(slash + 1);
-  if (rest.includes("/")) return [`${subject}${QUALIFIED_TEXT} ${PREFIX_TEXT}`];
+  if (rest.includes("/")) return [`a valid label key ${QUALIFIED_TEXT} ${PREFIX_TEXT}`];
   if (prefix !== undefined) {
-    if (prefix === "") complaints.push(`${subject}prefix part must be non-empty`);
-    else
-      complaints.push(...checkSubdomainName(prefix).map((text) => `${subject}prefix part ${text}`));
+    if (prefix === "") complaints.push("prefix part must be non-empty");
+    else complaints.push(...checkSubdomainName(prefix).map((text) => `prefix part ${text}`));
   }
-  if (rest === "") complaints.push(`${subject}name part must be non-empty`);
-  else if (rest.length > LABEL_LENGTH)
-    complaints.push(`${subject}name part ${tooLong(LABEL_LENGTH)}`);
-  if (!QUALIFIED.test(rest)) complaints.push(`${subject}name part ${QUALIFIED_TEXT}`);
+  if (rest === "") complaints.push("name part must be non-empty");
+  else if (rest.length > LABEL_LENGTH) complaints.push(`name part ${tooLong(LABEL_LENGTH)}`);
+  if (!QUALIFIED.test(rest)) complaints.push(`name part ${QUALIFIED_TEXT}`);
   return complaints;
 }
 

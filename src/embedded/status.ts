@@ -165,7 +165,7 @@ export function invalid(of: GroupKind, name: string, failures: readonly FieldFai
     details: {
       ...(name === "" ? {} : { name }),
       ...(of.group === "" ? {} : { group: of.group }),
-      kind: of.kind,
+      ...(of.kind === "" ? {} : { kind: of.kind }),
       causes: failures.map((failure) => ({
         reason: failure.reason,
         message: failure.message,

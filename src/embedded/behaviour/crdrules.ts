@@ -123,7 +123,7 @@ function validateVersions(versions: Crd["spec"]["versions"]): FieldFailure[] {
     seen.add(version.name);
     const schema = version.schema?.openAPIV3Schema as Schema | undefined;
     if (schema === undefined) {
-      failures.push(required(`${path}.schema.openAPIV3Schema`, "schemas are required"));
+      failures.push(required(`${path}.schema.openAPIV3Schema`));
     } else if (schemas.size > 1) {
       failures.push(...validateCrdSchema(schema, `${path}.schema.openAPIV3Schema`));
     } else if (at === 0) {

@@ -65,7 +65,12 @@ export const POD_RULES: Rules = {
     const status = { phase: "Pending", qosClass: "BestEffort" };
     return { ...withPart(object, "spec", { tolerations }), status } as KubeObject;
   },
-  prepareStatus: (next) => {
+  prepareStatus: (sent, old) => {
+    const { qosClass } = partOf(old, "status");
+    const next = withPart(sent, "status", {
+      ...(qosClass === undefined ? {} : { qosClass }),
+      ...partOf(sent, "status"),
+    });
     // podIP and podIPs are two spellings of one thing; the singular one wins when they differ.
     const { podIP, podIPs } = partOf(next, "status");
     const first = isList(podIPs) && isJsonObject(podIPs[0]) ? podIPs[0]["ip"] : undefined;
