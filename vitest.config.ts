@@ -1,3 +1,5 @@
+// Two projects: `fast` needs nothing but Node, `real` a real control plane (docs/testing.md).
+
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({

@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { VERSION } from "../src/api/version.ts";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {
@@ -51,4 +52,9 @@ test("links between our own pages lead somewhere", () => {
 test("no lock file names a registry host", () => {
   const lock = read("package-lock.json");
   expect(lock).not.toMatch(/"resolved"/);
+});
+
+test("the version in the code is that of the package", () => {
+  const { version } = JSON.parse(read("package.json")) as { version: string };
+  expect(VERSION).toBe(version);
 });
