@@ -1,7 +1,7 @@
 // The queue's contract, point by point, on virtual time; then as laws over random schedules.
 
 import * as fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { VirtualClock } from "../../test/clock.ts";
 import { sleep } from "../ports/clock.ts";
 import { StoreError } from "../ports/store.ts";
@@ -105,6 +105,28 @@ test("as many keys as there are workers run in parallel, and no more", async () 
     { key: "b", atMs: 0 },
     { key: "c", atMs: 10 },
   ]);
+});
+
+test("as many workers as you like may listen to the signal without Node warning of a leak", async () => {
+  const warnings: string[] = [];
+  const note = ({ message }: Error): void => void warnings.push(message);
+  process.on("warning", note);
+  onTestFinished(() => void process.off("warning", note));
+  let listening = 0;
+  const { clock, queue } = aQueue(
+    async (_, signal) => {
+      signal.addEventListener("abort", () => undefined);
+      listening += 1;
+      return "done";
+    },
+    { workers: 32 },
+  );
+  for (let i = 0; i < 32; i++) queue.add(`key-${i}`);
+  await clock.advance(0);
+  // Warnings are given in the next turn of the event loop.
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(listening).toBe(32);
+  expect(warnings).toEqual([]);
 });
 
 test("the earliest of several asked-for times counts, whatever their order", async () => {

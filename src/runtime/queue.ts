@@ -21,6 +21,7 @@
 //    one. A pass starts after the refusal, so every refused key that still matters is in it: nothing is lost.
 // 8. `stop` starts nothing more, aborts the signal of the running handlers and waits for them, within a bound.
 
+import { setMaxListeners } from "node:events";
 import type { Clock, Random, Timer } from "../ports/clock.ts";
 import { type BackoffPolicy, backoffMs, retryAfterMs } from "./backoff.ts";
 import { createTokenBucket, type RateLimit } from "./bucket.ts";
@@ -117,6 +118,8 @@ export function createQueue(options: QueueOptions): WorkQueue {
   const waiting = createFifo<Entry>();
   const running = new Set<Entry>();
   const abort = new AbortController();
+  // Each worker's request listens to it: many are no leak, and Node need not warn of one.
+  setMaxListeners(0, abort.signal);
   let started = false;
   let dispatchIsDue = false;
   let tokenTimer: Timer | undefined;
