@@ -165,7 +165,10 @@ function readStream(
     stream.on("end", resolve);
     stream.on("error", (error) => reject(toError(error)));
     // A stream that closes without an end and without an error was cut all the same.
-    stream.on("close", () => reject(toError(new StoreError("Unreachable", "the answer was cut"))));
+    stream.on("close", () => {
+      if (stream.readableEnded) return;
+      reject(toError(new StoreError("Unreachable", "the answer was cut")));
+    });
   });
 }
 
