@@ -54,6 +54,8 @@ export function mergeShares(shares: readonly ServiceShare[]): MergedService | un
 
 /** The properties where the oldest wins whole (R30–R37), in the order their reasons are joined (R45). */
 function findDisagreements(oldest: ServiceShare, ordered: readonly ServiceShare[]): Conflict[] {
+  // The usual case, met at every look at every service: nobody disagrees with itself.
+  if (ordered.length === 1) return [];
   const sameAffinity = ordered.filter(
     (share) => (share.sessionAffinity ?? "None") === (oldest.sessionAffinity ?? "None"),
   );
