@@ -53,12 +53,17 @@ export class Background {
     this.#timer = undefined;
     const batch = this.#queue;
     this.#queue = new Map();
-    try {
-      for (const work of batch.values()) {
-        if (!this.#stopped) work();
+    const failures: unknown[] = [];
+    for (const work of batch.values()) {
+      if (this.#stopped) return;
+      try {
+        work();
+      } catch (error) {
+        failures.push(error);
       }
-    } finally {
-      this.#afterBatch();
     }
+    this.#afterBatch();
+    // A controller that throws is a defect of this server: loud, but only after the others had their turn.
+    if (failures.length > 0) throw new AggregateError(failures, "a built-in controller failed");
   }
 }

@@ -76,14 +76,6 @@ export function checkPortName(name: string): readonly string[] {
   return complaints;
 }
 
-/** Anything that can be one segment of a path. */
-export function checkPathSegment(name: string): readonly string[] {
-  if (name === "." || name === "..") return [`may not be '${name}'`];
-  return ["/", "%"]
-    .filter((part) => name.includes(part))
-    .map((part) => `may not contain '${part}'`);
-}
-
 function tooLong(limit: number): string {
   return `must be no more than ${limit} bytes`;
 }
