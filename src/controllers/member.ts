@@ -108,6 +108,8 @@ export function startMember(options: MemberOptions): Member {
   }
 
   function reviewNamespace(namespace: string): void {
+    // While the first lists come in there is one such call per namespace, and everything is reviewed after them anyway.
+    if (unpublished === undefined) return;
     for (const service of new Set([...hub.services(), ...view.imports()])) {
       if (splitServiceKey(service).namespace === namespace) imports.add(service);
     }
