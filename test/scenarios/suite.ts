@@ -47,8 +47,8 @@ export function runScenarios(
     afterAll(() => fleet.close());
 
     function define(size: Size, scenario: Scenario): void {
-      const run = scenario.needs.alone === true ? test.sequential : test.concurrent;
-      run(scenario.sentence, { timeout: TIMEOUT_MS }, async () => {
+      // oxlint-disable-next-line vitest/valid-title, vitest/expect-expect -- sentence and assertions are the scenario's
+      test(scenario.sentence, { timeout: TIMEOUT_MS }, async () => {
         const members = fleet.clusters.slice(0, size === "all" ? undefined : size);
         const isSingle = scenario.needs.singleStack === true;
         const world = await openWorld(
@@ -64,16 +64,28 @@ export function runScenarios(
       });
     }
 
-    for (const [name, topic] of Object.entries(topics)) {
+    const chapters = Object.entries(topics).flatMap(([name, topic]) => {
       const scenarios: Scenario[] = [];
       topic((sentence, tell, needs = {}) => scenarios.push({ sentence, tell, needs }));
-      for (const size of SIZES) {
-        const told = scenarios.filter(({ needs }) => isTold(size, needs, server.hasSingleStack));
-        if (told.length === 0) continue;
-        describe(`${name}, ${size} clusters`, () => {
-          for (const scenario of told) define(size, scenario);
-        });
-      }
+      return SIZES.map((size) => ({
+        name,
+        size,
+        told: scenarios.filter(({ needs }) => isTold(size, needs, server.hasSingleStack)),
+      }));
+    });
+    for (const { name, size, told } of chapters) {
+      const together = told.filter(({ needs }) => needs.alone !== true);
+      if (together.length === 0) continue;
+      describe.concurrent(`${name}, ${size} clusters`, () => {
+        for (const scenario of together) define(size, scenario);
+      });
+    }
+    for (const { name, size, told } of chapters) {
+      const alone = told.filter(({ needs }) => needs.alone === true);
+      if (alone.length === 0) continue;
+      describe(`${name}, ${size} clusters, alone`, () => {
+        for (const scenario of alone) define(size, scenario);
+      });
     }
   });
 }

@@ -13,6 +13,9 @@ import { silenceScenarios } from "./silence.ts";
 import type { Topic } from "./suite.ts";
 
 export const TOPICS: Readonly<Record<string, Topic>> = {
+  // First, because others can run while these wait for bounds to pass.
+  silence: silenceScenarios,
+  restarts: restartScenarios,
   exports: exportScenarios,
   conflicts: conflictScenarios,
   endpoints: endpointScenarios,
@@ -21,6 +24,4 @@ export const TOPICS: Readonly<Record<string, Topic>> = {
   "imports by hand": handmadeScenarios,
   identity: identityScenarios,
   quiet: quietScenarios,
-  silence: silenceScenarios,
-  restarts: restartScenarios,
 };
