@@ -127,6 +127,26 @@ describe("a derived Service that is there", () => {
     });
   });
 
+  test.each([
+    { ports: ["http 81/TCP"] },
+    { ports: ["web 80/TCP"] },
+    { sessionAffinity: "ClientIP" },
+    { internalTrafficPolicy: "Local" },
+    { trafficDistribution: "PreferClose" },
+  ] as const)("R62: is written for %j alone", (share) => {
+    expect(plan(share, stored(), ["10.96.0.1"])).toHaveLength(1);
+  });
+
+  test("R62: is written for another timeout alone", () => {
+    const affine = (timeoutSeconds: number) =>
+      ({
+        sessionAffinity: "ClientIP",
+        sessionAffinityConfig: { clientIP: { timeoutSeconds } },
+      }) as const;
+    expect(plan(affine(60), stored(affine(60)), ["10.96.0.1"])).toEqual([]);
+    expect(plan(affine(61), stored(affine(60)), ["10.96.0.1"])).toHaveLength(1);
+  });
+
   test("R62: loses affinity and distribution with the import", () => {
     const rich = stored({ sessionAffinity: "ClientIP", trafficDistribution: "PreferClose" });
     const writes = plan({}, rich, ["10.96.0.1"]);
@@ -160,8 +180,13 @@ describe("a derived Service that is there", () => {
     expect(object.metadata.ownerReferences).toEqual([owner, other]);
   });
 
-  test("gets its label and its owner back", () => {
+  test("gets its label and its owner back, also together with the rest", () => {
     const right = stored();
+    const bare = { ...edited({ selector: { app: "evil" } }), metadata: { name: "derived-web" } };
+    expect(written(plan({}, bare)).metadata).toMatchObject({
+      labels: { "isthmus.dev/managed": "true" },
+      ownerReferences: [owner],
+    });
     const { labels: _, ...metadata } = right.metadata;
     expect(written(plan({}, { ...right, metadata })).metadata.labels).toMatchObject({
       "isthmus.dev/managed": "true",

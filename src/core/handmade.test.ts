@@ -97,6 +97,7 @@ describe("an import that an administrator wrote", () => {
   test("R80: without ports is told that it needs one, until it has", () => {
     const seen = handmade({ ports: [] });
     expect(seen.ready).toBe("False/NoPorts");
+    expect(seen.world.plan({})).toEqual([]);
     const fixed = handmade({ ports: [{ protocol: "TCP", port: 80 }] }, { world: seen.world });
     expect(fixed.ready).toBe("True/Ready");
   });

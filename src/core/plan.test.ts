@@ -205,6 +205,7 @@ describe("the virtual IP", () => {
     for (const write of world.plan(six)) world.server.write(write);
     expect(world.server.list(SERVICE)).toEqual([]);
     expect(importOf(world).spec?.ips).toEqual(before);
+    expect(names(world.plan(six))).toEqual(["apply Service"]);
   });
 
   test("R18, R42: is not given where the cluster has none of the families", () => {
