@@ -1,7 +1,7 @@
 // Test helper: an object and its managers, changed by server-side apply and by updates.
 
 import type { ManagedFieldsEntry } from "../src/api/object.ts";
-import { applyPatch, type ApplyResult, trackUpdate } from "../src/embedded/apply.ts";
+import { applyPatch, type ApplyResult, trackUpdate } from "../src/embedded/apply/apply.ts";
 import type { JsonObject, Schema } from "../src/embedded/types.ts";
 
 export const SCHEMA: Schema = {

@@ -1,15 +1,15 @@
 // Embedded server, patches: the stored object and a patch of some media type in, the object it asks for out, then written. Never defaults.
 
 import type { KubeObject } from "../api/object.ts";
-import { applyPatch } from "./apply.ts";
+import { applyPatch } from "./apply/apply.ts";
 import { decodeBody, decodePatched } from "./decode.ts";
 import { isJsonObject } from "./json.ts";
 import { formatTime, jsonOf } from "./metadata.ts";
-import { applyJsonPatch, applyMergePatch, PatchError } from "./patch.ts";
+import { applyJsonPatch, applyMergePatch, PatchError } from "./patch/patch.ts";
 import { ApiError, badRequest, notFound, unsupportedMediaType } from "./status.ts";
 import { objectKeyOf } from "./storage.ts";
-import { applyStrategicPatch } from "./strategic.ts";
-import { TypedError } from "./typed.ts";
+import { applyStrategicPatch } from "./patch/strategic.ts";
+import { TypedError } from "./apply/typed.ts";
 import type { Json, JsonObject } from "./types.ts";
 import {
   createObject,

@@ -2,12 +2,13 @@
 
 import type { CustomResourceDefinition } from "../api/builtin.ts";
 import type { KubeObject } from "../api/object.ts";
-import { CUSTOM_DEFAULT } from "./columns.ts";
+import { CUSTOM_DEFAULT } from "./print/columns.ts";
 import { type Conversion, Kind } from "./kind.ts";
 import { jsonOf } from "./metadata.ts";
 import { checkSubdomainName } from "./name.ts";
 import type { Rules } from "./rules.ts";
-import { applyDefaults, pruneUnknown } from "./schema.ts";
+import { applyDefaults } from "./schema/defaults.ts";
+import { pruneUnknown } from "./schema/prune.ts";
 import { resourceKeyOf } from "./storage.ts";
 import type { Definitions, Schema, ServedType } from "./types.ts";
 import { differsInContent } from "./write.ts";

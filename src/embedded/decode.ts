@@ -1,12 +1,14 @@
 // Embedded server, decoding: a request's body in, an object of the kind with defaults and without unknown fields out. Never stores.
 
 import type { KubeObject } from "../api/object.ts";
-import { invalid as invalidValue } from "./failure.ts";
+import { invalid as invalidValue } from "./schema/failure.ts";
 import { isJsonObject } from "./json.ts";
 import type { Kind } from "./kind.ts";
 import { asJson } from "./metadata.ts";
 import type { FieldValidation } from "./options.ts";
-import { applyDefaults, pruneUnknown, validateObject } from "./schema.ts";
+import { applyDefaults } from "./schema/defaults.ts";
+import { pruneUnknown } from "./schema/prune.ts";
+import { validateObject } from "./schema/validate.ts";
 import { ApiError, badRequest, invalid } from "./status.ts";
 import type { Json, JsonObject } from "./types.ts";
 

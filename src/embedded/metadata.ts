@@ -7,7 +7,7 @@ import {
   invalid as invalidValue,
   required as requiredValue,
   tooLong,
-} from "./failure.ts";
+} from "./schema/failure.ts";
 import { checkLabelName, checkLabelValue, checkQualifiedName, type NameRule } from "./name.ts";
 import type { FieldFailure, Json, JsonObject } from "./types.ts";
 

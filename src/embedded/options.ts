@@ -1,6 +1,6 @@
 // Embedded server, options of writes: a query in, checked options out, or the API server's refusal. Pure.
 
-import { forbidden, invalid, notSupported, required, tooLong } from "./failure.ts";
+import { forbidden, invalid, notSupported, required, tooLong } from "./schema/failure.ts";
 import { isTrue } from "./request.ts";
 import { invalidOptions } from "./status.ts";
 import type { FieldFailure } from "./types.ts";

@@ -2,7 +2,7 @@
 
 import type { OwnerReference } from "../api/object.ts";
 import builtin from "./builtin.json" with { type: "json" };
-import { builtinColumns } from "./columns.ts";
+import { builtinColumns } from "./print/columns.ts";
 import type { Kind } from "./kind.ts";
 import { type ResourceKey, resourceKeyOf } from "./storage.ts";
 import type { Definitions, Schema, ServedType } from "./types.ts";

@@ -1,7 +1,7 @@
 // Embedded server, deletes: an object and delete options in; gone, or marked and waiting for its finalizers. Never runs controllers.
 
 import type { KubeObject } from "../api/object.ts";
-import { invalid as invalidValue, notSupported } from "./failure.ts";
+import { invalid as invalidValue, notSupported } from "./schema/failure.ts";
 import { isJsonObject } from "./json.ts";
 import type { Kind } from "./kind.ts";
 import { formatTime, jsonOf, normalizeMetadata } from "./metadata.ts";

@@ -8,10 +8,10 @@ import { isIP, isIPv6, type Socket } from "node:net";
 import { Problem } from "../api/problem.ts";
 import type { Clock } from "../ports/clock.ts";
 import { createAuthority, issueCertificate, type KeyedCertificate } from "./certificate.ts";
-import { createAuthenticator } from "./credential.ts";
-import { type ExchangeContext, handleExchange, type ServedCluster } from "./exchange.ts";
-import { renderKubeconfig } from "./kubeconfig.ts";
-import type { WatchStream } from "./stream.ts";
+import { createAuthenticator } from "./http/credential.ts";
+import { type ExchangeContext, handleExchange, type ServedCluster } from "./http/exchange.ts";
+import { renderKubeconfig } from "./http/kubeconfig.ts";
+import type { WatchStream } from "./http/stream.ts";
 
 export interface ServeOptions {
   readonly clock: Clock;

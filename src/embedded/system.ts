@@ -7,7 +7,7 @@ import type { Kind } from "./kind.ts";
 import { asJson, jsonOf } from "./metadata.ts";
 import type { WriteOptions } from "./options.ts";
 import { type DeleteOptions, deleteObject } from "./remove.ts";
-import { applyDefaults } from "./schema.ts";
+import { applyDefaults } from "./schema/defaults.ts";
 import { ApiError } from "./status.ts";
 import { type ObjectKey, objectKeyOf, type ResourceKey } from "./storage.ts";
 import { createObject, type Engine, updateObject, withMetadata } from "./write.ts";

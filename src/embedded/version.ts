@@ -1,6 +1,6 @@
 // Embedded server, resource versions and continue tokens in requests: text in, numbers out, or the API server's refusal. Pure.
 
-import { forbidden as forbiddenValue, notSupported } from "./failure.ts";
+import { forbidden as forbiddenValue, notSupported } from "./schema/failure.ts";
 import { badRequest, invalidOptions } from "./status.ts";
 
 export interface ContinueToken {

@@ -4,7 +4,7 @@
 
 import type { KubeObject } from "../api/object.ts";
 import type { Clock, Random, Timer } from "../ports/clock.ts";
-import { forbidden as forbiddenValue } from "./failure.ts";
+import { forbidden as forbiddenValue } from "./schema/failure.ts";
 import type { Kind } from "./kind.ts";
 import { asJson } from "./metadata.ts";
 import { isTrue, type Target } from "./request.ts";

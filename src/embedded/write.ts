@@ -3,8 +3,8 @@
 
 import type { KubeObject, ManagedFieldsEntry, ObjectMeta } from "../api/object.ts";
 import type { Clock, Random } from "../ports/clock.ts";
-import { retainTimestamps, trackUpdate } from "./apply.ts";
-import { invalid as invalidValue } from "./failure.ts";
+import { retainTimestamps, trackUpdate } from "./apply/apply.ts";
+import { invalid as invalidValue } from "./schema/failure.ts";
 import { equalJson } from "./json.ts";
 import type { Kind } from "./kind.ts";
 import {
@@ -19,7 +19,7 @@ import {
 import type { WriteOptions } from "./options.ts";
 import type { Registry } from "./registry.ts";
 import type { RuleContext } from "./rules.ts";
-import { validateObject } from "./schema.ts";
+import { validateObject } from "./schema/validate.ts";
 import {
   alreadyExists,
   badRequest,
@@ -31,7 +31,7 @@ import {
   unnamedError,
 } from "./status.ts";
 import { objectKeyOf, type Storage } from "./storage.ts";
-import { TypedError } from "./typed.ts";
+import { TypedError } from "./apply/typed.ts";
 import type { FieldFailure, JsonObject } from "./types.ts";
 
 export interface Engine {

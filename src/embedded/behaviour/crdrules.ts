@@ -2,11 +2,11 @@
 
 import type { CustomResourceDefinition } from "../../api/builtin.ts";
 import type { KubeObject } from "../../api/object.ts";
-import { invalid, required } from "../failure.ts";
+import { invalid, required } from "../schema/failure.ts";
 import { asJson } from "../metadata.ts";
 import { checkLabelName, checkSubdomainName } from "../name.ts";
 import type { Rules } from "../rules.ts";
-import { validateCrdSchema } from "../schema.ts";
+import { validateCrdSchema } from "../schema/crdschema.ts";
 import { partOf, withPart } from "../system.ts";
 import type { FieldFailure, Schema } from "../types.ts";
 import { differsInContent, withMetadata } from "../write.ts";

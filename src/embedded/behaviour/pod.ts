@@ -1,7 +1,7 @@
 // Built-in behaviour: defaults and rules of Pods. There is no kubelet: status is what clients write. Pure.
 
 import type { KubeObject } from "../../api/object.ts";
-import { forbidden, required } from "../failure.ts";
+import { forbidden, required } from "../schema/failure.ts";
 import { equalJson, isJsonArray, isJsonObject } from "../json.ts";
 import { formatTime } from "../metadata.ts";
 import { checkSubdomainName } from "../name.ts";

@@ -4,7 +4,7 @@
 import type { IPFamily, Service, ServicePort, ServiceSpec } from "../../api/builtin.ts";
 import type { KubeObject } from "../../api/object.ts";
 import { parseAddress } from "../address.ts";
-import { invalid as invalidValue } from "../failure.ts";
+import { invalid as invalidValue } from "../schema/failure.ts";
 import { equalJson } from "../json.ts";
 import { checkLabelName } from "../name.ts";
 import type { Rules } from "../rules.ts";

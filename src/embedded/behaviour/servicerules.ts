@@ -3,7 +3,7 @@
 import type { ServicePort, ServiceSpec } from "../../api/builtin.ts";
 import type { KubeObject } from "../../api/object.ts";
 import { parseAddress } from "../address.ts";
-import { duplicate, forbidden, invalid, notSupported, required } from "../failure.ts";
+import { duplicate, forbidden, invalid, notSupported, required } from "../schema/failure.ts";
 import { validateLabels } from "../metadata.ts";
 import { checkLabelName, checkPortName, checkQualifiedName, checkSubdomainName } from "../name.ts";
 import { partOf } from "../system.ts";

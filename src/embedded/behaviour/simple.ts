@@ -1,7 +1,7 @@
 // Built-in behaviour: rules of the kinds without a controller (ConfigMap, Secret, ServiceAccount, Node, Event, Lease). Pure.
 
 import type { KubeObject } from "../../api/object.ts";
-import { forbidden, invalid } from "../failure.ts";
+import { forbidden, invalid } from "../schema/failure.ts";
 import { equalJson } from "../json.ts";
 import { jsonOf } from "../metadata.ts";
 import { checkSubdomainName } from "../name.ts";

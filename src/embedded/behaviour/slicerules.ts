@@ -3,7 +3,7 @@
 import type { Endpoint, EndpointPort, EndpointSlice } from "../../api/builtin.ts";
 import type { KubeObject } from "../../api/object.ts";
 import { isInside, parseAddress, parseRange } from "../address.ts";
-import { duplicate, invalid, notSupported, required, tooMany } from "../failure.ts";
+import { duplicate, invalid, notSupported, required, tooMany } from "../schema/failure.ts";
 import { equalJson } from "../json.ts";
 import {
   checkLabelName,
