@@ -3,6 +3,7 @@
 import type { IPFamily } from "../api/builtin.ts";
 import { SERVICE } from "../api/builtin.ts";
 import { type ClusterId, type ServiceKey, splitServiceKey } from "../api/names.ts";
+import { readVirtualIps } from "../core/derived.ts";
 import type { Liveness } from "../core/liveness.ts";
 import { type ImportInput, type NamespaceState, planImport } from "../core/plan.ts";
 import type { Policy } from "../core/policy.ts";
@@ -11,6 +12,7 @@ import type { Hub } from "../ports/hub.ts";
 import { isStoreError, type Store } from "../ports/store.ts";
 import { type Freshness, REMEMBER_MS } from "../runtime/freshness.ts";
 import type { Outcome } from "../runtime/queue.ts";
+import type { Addresses } from "./addresses.ts";
 import { applyWrites, RefusedWrite } from "./apply.ts";
 import { observeAwaited } from "./awaited.ts";
 import { formatTime } from "./time.ts";
@@ -22,6 +24,7 @@ export interface ImporterOptions {
   readonly hub: Hub;
   readonly view: ClusterView;
   readonly freshness: Freshness;
+  readonly addresses: Addresses;
   readonly clock: Clock;
   readonly families: readonly IPFamily[];
   readonly policy: Policy;
@@ -36,7 +39,7 @@ export async function reconcileImport(
   service: ServiceKey,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const { store, freshness } = options;
+  const { store, freshness, addresses, view } = options;
   let refusedIp: string | undefined;
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const writes = planImport(observe(options, service, refusedIp));
@@ -46,9 +49,11 @@ export async function reconcileImport(
     } catch (error) {
       if (isNamespaceGone(error)) return "done";
       if (refusedIp !== undefined || !isRefusedIp(error)) throw error;
+      if (addresses.isWorthAsking(service, view.serviceImport(service))) throw error;
       refusedIp = error.message;
     }
   }
+  if (!hasAddress(view, service)) addresses.forget(service);
   return freshness.isAhead(service) ? { afterMs: REMEMBER_MS } : "done";
 }
 
@@ -57,7 +62,9 @@ function observe(
   service: ServiceKey,
   refusedIp: string | undefined,
 ): ImportInput {
-  const { cluster, families, hub, view, livenessOf } = options;
+  const { cluster, families, hub, view, addresses, livenessOf } = options;
+  const derived = view.derived(service);
+  addresses.note(service, readVirtualIps(derived));
   return {
     cluster,
     service,
@@ -69,9 +76,10 @@ function observe(
     ...observeAwaited(hub),
     observed: {
       serviceImport: view.serviceImport(service),
-      derived: view.derived(service),
+      derived,
       slices: view.importedSlices(service),
     },
+    lastIps: addresses.recall(service),
     ...(refusedIp === undefined ? {} : { refusedIp }),
     now: formatTime(options.clock.now()),
   };
@@ -90,6 +98,12 @@ function observeNamespace(options: ImporterOptions, service: ServiceKey): Namesp
     .every(({ share }) => share.exportedAt < creationTimestamp);
   const isKnown = options.view.serviceImport(service) !== undefined;
   return options.policy.namespaces === "never" && isLate && !isKnown ? "missing" : "present";
+}
+
+function hasAddress(view: ClusterView, service: ServiceKey): boolean {
+  const serviceImport = view.serviceImport(service);
+  if (serviceImport?.spec?.type === "Headless") return false;
+  return serviceImport !== undefined || view.derived(service) !== undefined;
 }
 
 /** Refused because the namespace went away meanwhile: nothing to do, and nothing wrong (R19). */

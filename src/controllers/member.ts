@@ -16,6 +16,7 @@ import type { Log } from "../ports/log.ts";
 import type { Store } from "../ports/store.ts";
 import { createFreshness } from "../runtime/freshness.ts";
 import { createQueue, type WorkQueue } from "../runtime/queue.ts";
+import { createAddresses } from "./addresses.ts";
 import { publishExport, reportExport } from "./exporter.ts";
 import { reconcileImport } from "./importer.ts";
 import { createClusterView } from "./view.ts";
@@ -48,6 +49,7 @@ export function startMember(options: MemberOptions): Member {
   const { cluster, hub, clock, random, log } = options;
   const exportFreshness = createFreshness(clock);
   const importFreshness = createFreshness(clock);
+  const addresses = createAddresses(clock);
   /** Exports that were there at the start and have not been published yet; undefined before the first sync. */
   let unpublished: Set<string> | undefined;
 
@@ -80,7 +82,7 @@ export function startMember(options: MemberOptions): Member {
     "import",
     () => [...view.imports(), ...hub.services()],
     (service, signal) =>
-      reconcileImport({ ...options, view, freshness: importFreshness }, service, signal),
+      reconcileImport({ ...options, view, addresses, freshness: importFreshness }, service, signal),
   );
 
   function startQueue(

@@ -50,6 +50,8 @@ export interface ImportInput {
   /** No source at all is awaited. */
   readonly isComplete: boolean;
   readonly observed: ObservedImport;
+  /** Virtual IPs that it had when they were last seen: somebody may have deleted all that shows them. */
+  readonly lastIps?: readonly string[];
   /** Why the API server refused the virtual IP that was asked for, if it did. */
   readonly refusedIp?: string;
   readonly now: string;
@@ -174,7 +176,8 @@ function planVirtualIp(input: ImportInput, view: ImportView): Write[] {
   const uid = serviceImport?.metadata.uid;
   if (serviceImport === undefined || uid === undefined) return [];
   // What the Service has is kept; a lost Service is made again with what the import shows (R57).
-  const known = derived === undefined ? (serviceImport.spec?.ips ?? []) : readVirtualIps(derived);
+  const shown = serviceImport.spec?.ips ?? input.lastIps ?? [];
+  const known = derived === undefined ? shown : readVirtualIps(derived);
   const { apiVersion, kind, metadata } = serviceImport;
   return planDerived(
     {
