@@ -10,6 +10,8 @@ export interface Line {
   /** As in "apply serviceimports/status web": in the order in which they were sent. */
   writes(): readonly string[];
   forgetWrites(): void;
+  /** Single objects read with success: what a heartbeat does. */
+  reads(): number;
   /** From now on nothing answers, and running watches break. */
   cut(): void;
   heal(): void;
@@ -17,6 +19,7 @@ export interface Line {
 
 export function createLine(server: Store, isShown: (namespace: string) => boolean): Line {
   let writes: string[] = [];
+  let reads = 0;
   let connection = new AbortController();
 
   /** Rejects as a network without a route does, for as long as the line is cut and from the moment it is. */
@@ -40,7 +43,12 @@ export function createLine(server: Store, isShown: (namespace: string) => boolea
   }
 
   const store: Store = {
-    get: (resource, ref, options) => carry(() => server.get(resource, ref, options)),
+    get: (resource, ref, options) =>
+      carry(async () => {
+        const object = await server.get(resource, ref, options);
+        reads += 1;
+        return object;
+      }),
     list: (resource, options) =>
       carry(async () => {
         const page = await server.list(resource, options);
@@ -90,6 +98,7 @@ export function createLine(server: Store, isShown: (namespace: string) => boolea
   return {
     store,
     writes: () => writes,
+    reads: () => reads,
     forgetWrites: () => {
       writes = [];
     },

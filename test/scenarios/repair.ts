@@ -178,6 +178,23 @@ export function repairScenarios(scenario: DefineScenario): void {
     expect((await west.derived("web")).spec?.clusterIPs).toEqual(before.spec?.ips);
   });
 
+  scenario(
+    "an import and its Service deleted together come back with the address (R13 R57)",
+    async (world) => {
+      const west = await begin(world);
+      const before = await readVip(west, "web");
+      await Promise.all([
+        west.delete(SERVICE, west.derivedName("web")),
+        west.delete(SERVICE_IMPORT, "web"),
+      ]);
+      await eventually("they are back", async () => {
+        await expectUsable(west, "web", ["10.1.0.1", "10.1.0.2"]);
+        expect(await readVip(west, "web")).toEqual(before);
+        expect((await west.derived("web")).spec?.clusterIPs).toEqual(before);
+      });
+    },
+  );
+
   scenario("imported slices deleted by hand come back (R46)", async (world) => {
     const west = await begin(world);
     for (const { metadata } of await west.slices("web")) {
