@@ -8,8 +8,8 @@ import { ENDPOINT_SLICE, type EndpointSlice } from "../src/api/builtin.ts";
 import { createClient } from "../src/kube/client.ts";
 import { systemClock, systemRandom } from "../src/kube/clock.ts";
 import { createInformer, type InformerError } from "../src/runtime/informer.ts";
-import { type Cost, createStopwatch, type Measured, measureCost, spreadOf } from "./measure.ts";
-import type { BenchOptions, BenchResult, Row } from "./table.ts";
+import { type Cost, createStopwatch, type Measured, measureCost } from "./measure.ts";
+import { type BenchOptions, type BenchResult, compareRounds, type Row } from "./table.ts";
 
 const ENDPOINTS = 100;
 const TIME_GOAL = 3;
@@ -141,36 +141,37 @@ function toSlim(slice: EndpointSlice) {
 }
 
 function rowsOf(rounds: readonly Round[]): Row[] {
-  const row = (
-    name: string,
-    unit: Row["unit"],
-    values: { ours: (round: Round) => number; floor: (round: Round) => number; goal?: number },
-  ): Row => ({
-    name,
-    unit,
-    ours: spreadOf(rounds.map(values.ours)).median,
-    floor: spreadOf(rounds.map(values.floor)).median,
-    ratio: spreadOf(rounds.map((round) => values.ours(round) / values.floor(round))),
-    ...(values.goal !== undefined && { goal: values.goal }),
-  });
   return [
-    row("time", "ms", {
+    compareRounds(rounds, {
+      name: "time",
+      unit: "ms",
       ours: ({ full }) => full.wallMs,
       floor: ({ floor }) => floor.wallMs,
       goal: TIME_GOAL,
     }),
-    row("processor", "ms", { ours: ({ full }) => full.cpuMs, floor: ({ floor }) => floor.cpuMs }),
-    row("memory held", "MB", {
+    compareRounds(rounds, {
+      name: "processor",
+      unit: "ms",
+      ours: ({ full }) => full.cpuMs,
+      floor: ({ floor }) => floor.cpuMs,
+    }),
+    compareRounds(rounds, {
+      name: "memory held",
+      unit: "MB",
       ours: ({ full }) => full.heldBytes / 1e6,
       floor: ({ floor }) => floor.heldBytes / 1e6,
       goal: MEMORY_GOAL,
     }),
-    row("time, slim records", "ms", {
+    compareRounds(rounds, {
+      name: "time, slim records",
+      unit: "ms",
       ours: ({ slim }) => slim.wallMs,
       floor: ({ floor }) => floor.wallMs,
       goal: TIME_GOAL,
     }),
-    row("memory held, slim records", "MB", {
+    compareRounds(rounds, {
+      name: "memory held, slim records",
+      unit: "MB",
       ours: ({ slim }) => slim.heldBytes / 1e6,
       floor: ({ floor }) => floor.heldBytes / 1e6,
       goal: MEMORY_GOAL,

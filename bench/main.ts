@@ -2,11 +2,15 @@
 // times say more about the machine than about us. Exits with 1 when a stated goal is missed, with 2 for a wrong call.
 
 import { parseArgs } from "node:util";
+import { runChangeBench } from "./change.ts";
+import { runColdBench } from "./cold.ts";
 import { runListBench } from "./list.ts";
 import { type BenchOptions, type BenchResult, isMet, renderResult } from "./table.ts";
 
 const BENCHES: Readonly<Record<string, (options: BenchOptions) => Promise<BenchResult>>> = {
   list: runListBench,
+  change: runChangeBench,
+  cold: runColdBench,
 };
 const USAGE = `usage: npm run bench -- [--quick] [--rounds 3] [${Object.keys(BENCHES).join("|")} …]\n`;
 

@@ -79,3 +79,10 @@ export function spreadOf(values: readonly number[]): Spread {
     max: at(sorted.length - 1),
   };
 }
+
+/** The smallest value that so many per cent of all do not exceed. */
+export function percentileOf(values: readonly number[], percent: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const rank = Math.max(1, Math.ceil((sorted.length * percent) / 100));
+  return sorted[rank - 1] ?? Number.NaN;
+}

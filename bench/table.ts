@@ -1,6 +1,6 @@
 // Bench: results → the table that people read, and whether every stated goal was met. Pure.
 
-import type { Spread } from "./measure.ts";
+import { type Spread, spreadOf } from "./measure.ts";
 
 export interface BenchOptions {
   readonly quick: boolean;
@@ -9,7 +9,7 @@ export interface BenchOptions {
 
 export interface Row {
   readonly name: string;
-  readonly unit: "ms" | "MB";
+  readonly unit: "ms" | "MB" | "writes";
   /** Medians. */
   readonly ours: number;
   readonly floor: number;
@@ -22,6 +22,28 @@ export interface Row {
 export interface BenchResult {
   readonly title: string;
   readonly rows: readonly Row[];
+}
+
+/** Ours and the floor of the same rounds, and what must hold of their ratio. */
+export function compareRounds<R>(
+  rounds: readonly R[],
+  row: {
+    readonly name: string;
+    readonly unit: Row["unit"];
+    readonly ours: (round: R) => number;
+    readonly floor: (round: R) => number;
+    readonly goal?: number;
+  },
+): Row {
+  const { name, unit, goal } = row;
+  return {
+    name,
+    unit,
+    ours: spreadOf(rounds.map(row.ours)).median,
+    floor: spreadOf(rounds.map(row.floor)).median,
+    ratio: spreadOf(rounds.map((round) => row.ours(round) / row.floor(round))),
+    ...(goal !== undefined && { goal }),
+  };
 }
 
 export function isMet({ ratio, goal }: Row): boolean {
@@ -49,11 +71,15 @@ function cellsOf(row: Row): string[] {
   const { ours, floor, unit, ratio, goal } = row;
   return [
     row.name,
-    `${ours.toFixed(0)} ${unit}`,
-    `${floor.toFixed(0)} ${unit}`,
+    `${digitsOf(ours)} ${unit}`,
+    `${digitsOf(floor)} ${unit}`,
     ratio.median.toFixed(2),
     `${ratio.min.toFixed(2)}–${ratio.max.toFixed(2)}`,
     goal === undefined ? "" : `≤ ${goal}`,
     goal === undefined ? "" : isMet(row) ? "met" : "MISSED",
   ];
+}
+
+function digitsOf(value: number): string {
+  return value.toFixed(value < 100 && !Number.isInteger(value) ? 1 : 0);
 }

@@ -1,0 +1,141 @@
+// Bench: the objects that one import needs in one cluster, written down by hand. The bench holds them equal to what Isthmus
+// writes, so that the floor cannot fall behind. Pure.
+
+import type { EndpointSlice, Service } from "../src/api/builtin.ts";
+import type { ServiceExport, ServiceImport } from "../src/api/mcs.ts";
+import {
+  DERIVED_SERVICE_ANNOTATION,
+  KUBE_SERVICE_NAME_LABEL,
+  MANAGED_BY_LABEL,
+  MANAGED_LABEL,
+  SERVICE_NAME_LABEL,
+  SLICE_MANAGER,
+  SOURCE_CLUSTER_LABEL,
+} from "../src/api/names.ts";
+
+interface Names {
+  readonly namespace: string;
+  readonly name: string;
+  readonly cluster: string;
+  readonly derivedName: string;
+  readonly sliceName: string;
+}
+
+const MCS = "multicluster.x-k8s.io/v1beta1";
+const PORTS = [{ name: "http", protocol: "TCP" as const, port: 80 }];
+const SHARED = { sessionAffinity: "None" as const, internalTrafficPolicy: "Cluster" as const };
+
+export function renderImport(names: Names, ips: readonly string[]): ServiceImport {
+  const { namespace, name, derivedName } = names;
+  return {
+    apiVersion: MCS,
+    kind: "ServiceImport",
+    metadata: {
+      namespace,
+      name,
+      labels: { [MANAGED_LABEL]: "true" },
+      annotations: { [DERIVED_SERVICE_ANNOTATION]: derivedName },
+    },
+    spec: {
+      type: "ClusterSetIP",
+      ports: PORTS,
+      ...(ips.length === 0 ? {} : { ips, ipFamilies: ["IPv4" as const] }),
+      ...SHARED,
+    },
+  };
+}
+
+export function renderDerived(names: Names, uid: string): Service {
+  const { namespace, name, derivedName } = names;
+  return {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: {
+      namespace,
+      name: derivedName,
+      labels: { [MANAGED_LABEL]: "true", [SERVICE_NAME_LABEL]: name },
+      ownerReferences: [{ apiVersion: MCS, kind: "ServiceImport", name, uid }],
+    },
+    spec: {
+      type: "ClusterIP",
+      ports: PORTS,
+      ipFamilies: ["IPv4"],
+      ipFamilyPolicy: "SingleStack",
+      ...SHARED,
+    },
+  };
+}
+
+export function renderSlice(
+  input: Names & { readonly source: EndpointSlice; readonly isLocal?: boolean },
+): EndpointSlice {
+  const { namespace, name, cluster, derivedName, sliceName, source } = input;
+  return {
+    apiVersion: "discovery.k8s.io/v1",
+    kind: "EndpointSlice",
+    metadata: {
+      namespace,
+      name: sliceName,
+      labels: {
+        [SERVICE_NAME_LABEL]: name,
+        [SOURCE_CLUSTER_LABEL]: cluster,
+        [MANAGED_BY_LABEL]: SLICE_MANAGER,
+        [KUBE_SERVICE_NAME_LABEL]: derivedName,
+      },
+    },
+    addressType: source.addressType,
+    endpoints: source.endpoints.map(({ nodeName, ...endpoint }) =>
+      input.isLocal === true && nodeName !== undefined ? { ...endpoint, nodeName } : endpoint,
+    ),
+    ports: source.ports ?? [],
+  };
+}
+
+export function renderImportStatus(
+  { namespace, name, cluster }: Names,
+  now: string,
+): ServiceImport {
+  return {
+    apiVersion: MCS,
+    kind: "ServiceImport",
+    metadata: { namespace, name },
+    status: {
+      clusters: [{ cluster }],
+      endpointSliceObjects: "Present",
+      conditions: [
+        {
+          type: "Ready",
+          status: "True",
+          reason: "Ready",
+          message: "The service can be used in this cluster.",
+          lastTransitionTime: now,
+          // The second: the first had no address yet.
+          observedGeneration: 2,
+        },
+      ],
+    },
+  };
+}
+
+export function renderExportStatus({ namespace, name }: Names, now: string): ServiceExport {
+  const condition = (type: string, status: "True" | "False", reason: string, message: string) => ({
+    type,
+    status,
+    reason,
+    message,
+    lastTransitionTime: now,
+    observedGeneration: 1,
+  });
+  return {
+    apiVersion: MCS,
+    kind: "ServiceExport",
+    metadata: { namespace, name },
+    status: {
+      conditions: [
+        condition("Valid", "True", "Valid", "The service can be exported."),
+        condition("Ready", "True", "Exported", "The service is offered to the clusterset."),
+        condition("Conflict", "False", "NoConflicts", "All exports of the service agree."),
+      ],
+    },
+  };
+}

@@ -1,0 +1,62 @@
+// Bench: what a measurement left in both clusters, without what differs between any two runs: two outcomes can be compared.
+
+import { ENDPOINT_SLICE, SERVICE } from "../src/api/builtin.ts";
+import { SERVICE_EXPORT, SERVICE_IMPORT } from "../src/api/mcs.ts";
+import { MANAGED_LABEL, SOURCE_CLUSTER_LABEL } from "../src/api/names.ts";
+import type { Resource } from "../src/api/object.ts";
+import { buildPath, type Query } from "../src/kube/path.ts";
+import { type Pair, SPACE } from "./pair.ts";
+
+const KINDS: readonly { readonly resource: Resource; readonly query: Query }[] = [
+  { resource: SERVICE_EXPORT, query: {} },
+  { resource: SERVICE_IMPORT, query: {} },
+  { resource: SERVICE, query: { labelSelector: `${MANAGED_LABEL}=true` } },
+  { resource: ENDPOINT_SLICE, query: { labelSelector: SOURCE_CLUSTER_LABEL } },
+];
+
+/** Decided by the servers: times, versions, identities, addresses. */
+const VARYING: ReadonlySet<string> = new Set([
+  "uid",
+  "resourceVersion",
+  "creationTimestamp",
+  "lastTransitionTime",
+  "time",
+  "ips",
+  "clusterIP",
+  "clusterIPs",
+]);
+
+/** One line per object: which fields were set by whom is part of it. */
+export async function readOutcome({ both }: Pair): Promise<readonly string[]> {
+  const lines: string[] = [];
+  for (const [index, client] of both.entries()) {
+    for (const { resource, query } of KINDS) {
+      // Not through list: the client keeps no managedFields.
+      const path = buildPath(resource, { namespace: SPACE });
+      const { status, body } = await client.request("GET", path, { query });
+      if (status !== 200) throw new Error(`GET ${path} was answered with ${status}`);
+      const { items } = body as { readonly items: readonly unknown[] };
+      for (const item of items)
+        lines.push(`${"ab"[index]} ${JSON.stringify(item, withoutVarying)}`);
+    }
+  }
+  return lines;
+}
+
+export function requireSameOutcome(ours: readonly string[], floor: readonly string[]): void {
+  const different = ours.findIndex((line, index) => line !== floor[index]);
+  if (different === -1 && ours.length === floor.length) return;
+  throw new Error(
+    `we and the floor wrote different objects:\n${ours[different] ?? "nothing"}\n${floor[different] ?? "nothing"}`,
+  );
+}
+
+function withoutVarying(key: string, value: unknown): unknown {
+  // In the order of their times, which is nobody's choice.
+  if (key === "managedFields") return (value as object[]).map(asText).toSorted();
+  return VARYING.has(key) ? undefined : value;
+}
+
+function asText(entry: object): string {
+  return JSON.stringify(entry, withoutVarying);
+}
