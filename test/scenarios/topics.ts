@@ -1,5 +1,6 @@
 // Scenario suite: the table of contents.
 
+import { changeScenarios } from "./changes.ts";
 import { conflictScenarios } from "./conflicts.ts";
 import { endpointScenarios } from "./endpoints.ts";
 import { exportScenarios } from "./exports.ts";
@@ -17,6 +18,7 @@ export const TOPICS: Readonly<Record<string, Topic>> = {
   silence: silenceScenarios,
   restarts: restartScenarios,
   exports: exportScenarios,
+  changes: changeScenarios,
   conflicts: conflictScenarios,
   endpoints: endpointScenarios,
   namespaces: namespaceScenarios,
