@@ -26,6 +26,9 @@ const VARYING: ReadonlySet<string> = new Set([
   "clusterIPs",
 ]);
 
+/** Owners are listed by it. */
+const UID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
+
 /** One line per object: which fields were set by whom is part of it. */
 export async function readOutcome({ both }: Pair): Promise<readonly string[]> {
   const lines: string[] = [];
@@ -58,5 +61,5 @@ function withoutVarying(key: string, value: unknown): unknown {
 }
 
 function asText(entry: object): string {
-  return JSON.stringify(entry, withoutVarying);
+  return JSON.stringify(entry, withoutVarying).replaceAll(UID, "uid");
 }
