@@ -48,7 +48,7 @@ export function createImportWorld(): ImportWorld {
       contributions,
       livenessOf: (cluster: ClusterId) => liveness[cluster] ?? "live",
       isAwaited: (cluster) => awaited.includes(cluster),
-      isComplete: awaited.length === 0,
+      isComplete: awaited.every((cluster) => liveness[cluster] === "lost"),
       observed: server.observe(WEB),
       ...(refusedIp === undefined ? {} : { refusedIp }),
       now: NOW,

@@ -1,15 +1,16 @@
 // Observe: the hub in, which sources have not told everything yet out. Of those nothing may be taken away.
 
 import type { ClusterId } from "../api/names.ts";
-import type { Hub } from "../ports/hub.ts";
+import type { Liveness } from "../core/liveness.ts";
+import { type Hub, STRANGER } from "../ports/hub.ts";
 
 export interface Awaited {
   isAwaited(source: ClusterId): boolean;
-  /** No source at all is awaited. */
+  /** Nobody is awaited any more: all have told everything, or have been silent for too long. */
   readonly isComplete: boolean;
 }
 
-export function observeAwaited(hub: Hub): Awaited {
+export function observeAwaited(hub: Hub, livenessOf: (cluster: ClusterId) => Liveness): Awaited {
   const members = new Map(hub.members().map((member) => [member.cluster, member]));
   const hasStrangers = hub.hasStrangers();
   return {
@@ -18,6 +19,10 @@ export function observeAwaited(hub: Hub): Awaited {
       const member = members.get(source);
       return member === undefined ? hasStrangers : !member.isComplete;
     },
-    isComplete: !hasStrangers && [...members.values()].every((member) => member.isComplete),
+    isComplete:
+      (!hasStrangers || livenessOf(STRANGER) === "lost") &&
+      [...members.values()].every(
+        (member) => member.isComplete || livenessOf(member.cluster) === "lost",
+      ),
   };
 }

@@ -13,6 +13,7 @@ import {
 import type { Policy } from "../core/policy.ts";
 import { createMemoryHub } from "../hub/memory.ts";
 import { type Clock, type Random, sleep } from "../ports/clock.ts";
+import { STRANGER } from "../ports/hub.ts";
 import type { Log } from "../ports/log.ts";
 import type { Store } from "../ports/store.ts";
 import { backoffMs } from "../runtime/backoff.ts";
@@ -48,8 +49,6 @@ const JOIN_BACKOFF = { baseMs: 500, capMs: 15_000 };
 const HEARTBEAT_MS = 5_000;
 const HEARTBEAT_BOUND_MS = 4_000;
 const LIVENESS_CHECK_MS = 1_000;
-/** Stands for every member whose id is not known: they have been silent since they became strangers. */
-const STRANGER = "" as ClusterId;
 
 export function startCentral(options: CentralOptions): Central {
   const { clock, random, log } = options;

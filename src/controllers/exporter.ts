@@ -7,6 +7,7 @@ import { planEndpointShares } from "../core/endpoints.ts";
 import { type ExportInput, judgeExport, planExportStatus, planShare } from "../core/export.ts";
 import { planExportEvents } from "../core/event.ts";
 import { mergeShares } from "../core/merge.ts";
+import type { Liveness } from "../core/liveness.ts";
 import { isHeld } from "../core/plan.ts";
 import type { Policy } from "../core/policy.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -28,6 +29,7 @@ export interface ExporterOptions {
   readonly freshness: Freshness;
   readonly clock: Clock;
   readonly policy: Policy;
+  readonly livenessOf: (cluster: ClusterId) => Liveness;
 }
 
 function observe(options: ExporterOptions, service: ServiceKey): ExportInput {
@@ -72,7 +74,7 @@ export async function reportExport(
       merged: mergeShares(shares),
       isHeld:
         serviceImport !== undefined &&
-        isHeld({ contributions, ...observeAwaited(hub) }, serviceImport),
+        isHeld({ contributions, ...observeAwaited(hub, options.livenessOf) }, serviceImport),
     });
     await writeStatus(options, input.serviceExport, judgements, signal);
   }

@@ -73,7 +73,7 @@ function observe(
     makesNamespace: options.policy.namespaces === "create",
     contributions: hub.contributions(service),
     livenessOf,
-    ...observeAwaited(hub),
+    ...observeAwaited(hub, livenessOf),
     observed: {
       serviceImport: view.serviceImport(service),
       derived,

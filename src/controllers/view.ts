@@ -92,10 +92,10 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
   const services = createInformer<Service>({
     ...shared(SERVICE),
     onChange: (key, before, after) => {
-      const object = after ?? before;
-      const owner = object === undefined ? undefined : importOfDerived(object);
-      if (owner === undefined) onExport(key as ServiceKey);
-      else noteImport(owner, SERVICE, before, after);
+      // Both: a derived Service that lost its label is still the import's business.
+      const owners = distinct(before, after, importOfDerived);
+      if (owners.size === 0) onExport(key as ServiceKey);
+      for (const owner of owners) noteImport(owner, SERVICE, before, after);
     },
   });
   const serviceExports = createInformer<ServiceExport>({

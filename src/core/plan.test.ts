@@ -82,21 +82,19 @@ describe("the life of an import", () => {
     expect(isEmpty(world)).toBe(true);
   });
 
-  test("R15: an import whose origin nobody remembers stays until all clusters have been heard", () => {
+  test("R15, R57: while anyone may still turn out to export it, import and IP stay; endpoints that are gone go", () => {
     const world = settled();
-    const { status: _, ...bare } = importOf(world);
-    world.server.write({
-      verb: "replace",
-      resource: SERVICE_IMPORT,
-      subresource: "status",
-      object: { ...bare, status: {} } as ServiceImport,
-    });
-    expect(world.plan({ awaited: ["x"] })).toEqual([]);
-    expect(names(world.plan({}))).toEqual([
-      "delete ServiceImport",
-      "delete Service",
-      "delete EndpointSlice",
-    ]);
+    const [vip] = importOf(world).spec?.ips ?? [];
+    expect(names(world.plan({ awaited: ["x"] }))).toEqual(["delete EndpointSlice"]);
+    world.settle({ awaited: ["x"] });
+    world.settle({ contributions: [aContribution(aShare("x"), ["10.0.0.9"])] });
+    expect(importOf(world).spec?.ips).toEqual([vip]);
+  });
+
+  test("R15: who has been silent for too long is not waited for", () => {
+    const world = settled();
+    world.settle({ awaited: ["x"], liveness: { x: "lost" } });
+    expect(isEmpty(world)).toBe(true);
   });
 
   test("R16: a new contributor is listed", () => {

@@ -47,7 +47,7 @@ export interface ImportInput {
   readonly livenessOf: (cluster: ClusterId) => Liveness;
   /** True for a source of which not everything is known yet: nothing of it may be taken away. */
   readonly isAwaited: (cluster: ClusterId) => boolean;
-  /** No source at all is awaited. */
+  /** Every member has told all that it exports, or has been silent for so long that nobody waits for it. */
   readonly isComplete: boolean;
   readonly observed: ObservedImport;
   /** Virtual IPs that it had when they were last seen: somebody may have deleted all that shows them. */
@@ -133,13 +133,12 @@ function planAbsence(input: ImportInput): Write[] {
   if (serviceImport !== undefined && !isManaged(serviceImport)) {
     return planHandmade(input, serviceImport);
   }
-  // An import that does not say where it came from may belong to a cluster that has not been heard yet.
-  const isOfUnknownOrigin = (serviceImport?.status?.clusters ?? []).length === 0;
-  if (!input.isComplete && isOfUnknownOrigin) return [];
+  // Somebody who has not been heard yet may export it: the import and its IP wait for them. Endpoints that are gone do not.
+  if (!input.isComplete) return planSliceRemoval(input, slices);
   return [
     ...(serviceImport === undefined ? [] : [deletionOf(SERVICE_IMPORT, serviceImport)]),
     ...planDerivedRemoval(input),
-    ...planSliceRemoval(slices),
+    ...planSliceRemoval(input, slices),
   ];
 }
 

@@ -24,6 +24,8 @@ import type { Liveness } from "./liveness.ts";
 import { exposesPort } from "./ports.ts";
 import { deletionOf, hasEntries, isSameData, type Write } from "./write.ts";
 
+type SourceStates = Pick<SlicesInput, "isAwaited" | "livenessOf">;
+
 export interface SlicesInput {
   /** The importing cluster. */
   readonly cluster: ClusterId;
@@ -67,9 +69,14 @@ function correct(actual: EndpointSlice | undefined, desired: EndpointSlice): Wri
   return { verb: "replace", resource: ENDPOINT_SLICE, object: { ...desired, metadata } };
 }
 
-/** The slices that we wrote for the service. */
-export function planSliceRemoval(observed: readonly EndpointSlice[]): Write[] {
-  return observed.filter(isOurs).map((slice) => deletionOf(ENDPOINT_SLICE, slice));
+/** The slices that we wrote for the service, but for those of a source that may still share it. */
+export function planSliceRemoval(
+  sources: SourceStates,
+  observed: readonly EndpointSlice[],
+): Write[] {
+  return observed
+    .filter((slice) => isOurs(slice) && !isKept(slice, sources))
+    .map((slice) => deletionOf(ENDPOINT_SLICE, slice));
 }
 
 function isOurs(slice: EndpointSlice): boolean {
@@ -77,7 +84,7 @@ function isOurs(slice: EndpointSlice): boolean {
 }
 
 /** Not heard yet is not gone; but a source that stays silent is lost, heard or not. */
-function isKept(slice: EndpointSlice, input: SlicesInput): boolean {
+function isKept(slice: EndpointSlice, input: SourceStates): boolean {
   const source = slice.metadata.labels?.[SOURCE_CLUSTER_LABEL] as ClusterId | undefined;
   return source !== undefined && input.isAwaited(source) && input.livenessOf(source) !== "lost";
 }

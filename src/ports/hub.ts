@@ -3,6 +3,9 @@
 import type { ClusterId, ServiceKey } from "../api/names.ts";
 import type { Contribution } from "../api/share.ts";
 
+/** Stands for every member whose id is not known. */
+export const STRANGER = "" as ClusterId;
+
 export interface HubMember {
   readonly cluster: ClusterId;
   /** Everything that it exports has been published since the hub knows it. */
