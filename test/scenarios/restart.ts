@@ -79,6 +79,29 @@ export function restartScenarios(scenario: DefineScenario): void {
   });
 
   scenario(
+    "a service that moved while central was away keeps its IP, though its new home is heard last (R15 R57)",
+    async (world) => {
+      const [east, west] = world.sites;
+      world.start();
+      await east.offer("moved", ["10.1.0.1"]);
+      await usableEverywhere(world, "moved", ["10.1.0.1"]);
+      await world.settle();
+      const vip = await readVip(east, "moved");
+      await world.stop();
+      await east.unexport("moved");
+      await west.offer("moved", ["10.2.0.1"]);
+      west.line.cut();
+      world.start();
+      await eventually("what east had is gone from east", async () =>
+        expect(await east.slices("moved")).toEqual([]),
+      );
+      west.line.heal();
+      await usableEverywhere(world, "moved", ["10.2.0.1"]);
+      expect(await readVip(east, "moved")).toEqual(vip);
+    },
+  );
+
+  scenario(
     "a restart while a cluster is away takes nothing of it away before the bound, and the others go on (R65 R66)",
     async (world) => {
       const [east, west, ...others] = world.sites;
