@@ -23,6 +23,23 @@ test("R49: addresses, conditions, hostname and zone are shared", () => {
   ]);
 });
 
+test("R39: conditions are shared as they are, also ready without serving as publishNotReadyAddresses makes them", () => {
+  const endpoint = {
+    addresses: ["10.0.0.1"],
+    conditions: { ready: true, serving: false, terminating: false },
+  };
+  const [share] = planEndpointShares(source, [aSlice([endpoint])]);
+  expect(share?.endpoints).toEqual([endpoint]);
+});
+
+test("R56: the 1,000 endpoints that a slice can hold are one share", () => {
+  const endpoints = [...Array(1000).keys()].map((at) => ({
+    addresses: [`10.0.${at >> 8}.${at & 255}`],
+  }));
+  const shares = planEndpointShares(source, [aSlice(endpoints)]);
+  expect(shares.map((share) => share.endpoints)).toEqual([endpoints]);
+});
+
 test("R50: references to pods and hints are not shared", () => {
   const [share] = planEndpointShares(source, [
     aSlice([

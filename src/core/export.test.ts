@@ -36,6 +36,11 @@ describe("what is shared", () => {
     expect(planShare(anInput({ service }))).toBeUndefined();
   });
 
+  test("R39: publishNotReadyAddresses is not: it acts through the conditions of endpoints", () => {
+    const service = aService({ publishNotReadyAddresses: true });
+    expect(planShare(anInput({ service }))).toEqual(planShare(anInput()));
+  });
+
   test("R3: without a Service nothing is, and it is shared as soon as there is one", () => {
     expect(planShare(anInput({ service: undefined }))).toBeUndefined();
     expect(planShare(anInput())).toMatchObject({ service: WEB, cluster: "east" });

@@ -50,6 +50,9 @@ function withEndpoint(cluster: string, endpoint: Endpoint, share = aShare(cluste
 }
 const addresses = ["10.0.0.1"];
 
+/** Everybody has told everything. */
+const heard = { isAwaited: () => false, livenessOf: () => "live" as const };
+
 describe("an imported slice", () => {
   const [slice] = slicesOf([aContribution(aShare("b"))]);
 
@@ -106,6 +109,29 @@ describe("an imported slice", () => {
       zone: "z",
     };
     expect(slicesOf([withEndpoint("b", endpoint)])[0]?.endpoints).toEqual([endpoint]);
+  });
+
+  test("R39: is as ready as its source says, which is where publishNotReadyAddresses shows", () => {
+    const published = {
+      addresses,
+      conditions: { ready: true, serving: false, terminating: false },
+    };
+    const held = { addresses, conditions: { ready: false, serving: false, terminating: false } };
+    for (const endpoint of [published, held]) {
+      expect(slicesOf([withEndpoint("b", endpoint)])[0]?.endpoints).toEqual([endpoint]);
+    }
+  });
+
+  test("R55: has no owner: the plan removes it, also where the garbage collector never saw the import", () => {
+    expect(slice?.metadata).not.toHaveProperty("ownerReferences");
+    expect(verbs(planSliceRemoval(heard, [slice!]))).toEqual(["delete"]);
+  });
+
+  test("R56: is one also for the 1,000 endpoints that a source slice can hold", () => {
+    const many = [...Array(1000).keys()].map((at) => `10.0.${at >> 8}.${at & 255}`);
+    const slices = slicesOf([aContribution(aShare("b"), many)]);
+    expect(slices).toHaveLength(1);
+    expect(slices[0]?.endpoints.flatMap((endpoint) => endpoint.addresses)).toEqual(many);
   });
 
   test("R50: names nodes of this cluster only", () => {
@@ -170,9 +196,6 @@ describe("ports that lost the merge", () => {
     expect(portsOf(aContribution(aShare("b", bare)))).toEqual([[]]);
   });
 });
-
-/** Everybody has told everything. */
-const heard = { isAwaited: () => false, livenessOf: () => "live" as const };
 
 describe("slices that are there", () => {
   const both = [aContribution(aShare("a")), aContribution(aShare("b"))];
