@@ -9,7 +9,7 @@ import { type ImportInput, type NamespaceState, planImport } from "../core/plan.
 import type { Policy } from "../core/policy.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Hub } from "../ports/hub.ts";
-import { isStoreError, type Store } from "../ports/store.ts";
+import { isAbsentObject, isStoreError, type Store } from "../ports/store.ts";
 import { type Freshness, REMEMBER_MS } from "../runtime/freshness.ts";
 import type { Outcome } from "../runtime/queue.ts";
 import type { Addresses } from "./addresses.ts";
@@ -47,7 +47,7 @@ export async function reconcileImport(
     try {
       await applyWrites({ store, freshness, owner: service, signal }, writes);
     } catch (error) {
-      if (isNamespaceGone(error)) return "done";
+      if (isOutrun(error)) break;
       if (refusedIp !== undefined || !isRefusedIp(error)) throw error;
       if (addresses.isWorthAsking(service, view.serviceImport(service))) throw error;
       refusedIp = error.message;
@@ -88,7 +88,7 @@ function observe(
 function observeNamespace(options: ImporterOptions, service: ServiceKey): NamespaceState {
   const { namespace: name } = splitServiceKey(service);
   if (options.policy.isDenied(name)) return "denied";
-  const namespace = options.view.namespace(name);
+  const namespace = options.view.namespace(service);
   if (namespace === undefined) return "missing";
   const { deletionTimestamp, creationTimestamp = "" } = namespace.metadata;
   if (deletionTimestamp !== undefined) return "terminating";
@@ -106,9 +106,12 @@ function hasAddress(view: ClusterView, service: ServiceKey): boolean {
   return serviceImport !== undefined || view.derived(service) !== undefined;
 }
 
-/** Refused because the namespace went away meanwhile: nothing to do, and nothing wrong (R19). */
-function isNamespaceGone(error: unknown): boolean {
-  if (isStoreError(error, "NotFound")) return true;
+/**
+ * The object or its namespace went away meanwhile: nothing wrong, and its informer tells (R19). Not so a kind that is
+ * not served: when it is again, nobody tells of objects that could not be written.
+ */
+function isOutrun(error: unknown): boolean {
+  if (isAbsentObject(error)) return true;
   return (
     isStoreError(error, "Forbidden") && JSON.stringify(error.body).includes("NamespaceTerminating")
   );

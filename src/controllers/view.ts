@@ -16,6 +16,7 @@ import {
   type ServiceImport,
 } from "../api/mcs.ts";
 import {
+  DERIVED_SERVICE_ANNOTATION,
   KUBE_SERVICE_NAME_LABEL,
   MANAGED_BY_LABEL,
   MANAGED_LABEL,
@@ -29,7 +30,7 @@ import type { KubeObject, Resource } from "../api/object.ts";
 import type { Clock, Random } from "../ports/clock.ts";
 import type { Store } from "../ports/store.ts";
 import type { Freshness } from "../runtime/freshness.ts";
-import { createInformer, type InformerError } from "../runtime/informer.ts";
+import { createInformer, type InformerError, keyOf } from "../runtime/informer.ts";
 
 export interface ClusterViewOptions {
   readonly store: Store;
@@ -48,7 +49,8 @@ export interface ClusterViewOptions {
 export interface ClusterView {
   whenSynced(): Promise<void>;
   isSynced(): boolean;
-  namespace(name: string): Namespace | undefined;
+  /** The one that the service belongs in. */
+  namespace(key: ServiceKey): Namespace | undefined;
   service(key: ServiceKey): Service | undefined;
   serviceExport(key: ServiceKey): ServiceExport | undefined;
   serviceImport(key: ServiceKey): ServiceImport | undefined;
@@ -95,7 +97,11 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
       // Both: a derived Service that lost its label is still the import's business.
       const owners = distinct(before, after, importOfDerived);
       if (owners.size === 0) onExport(key as ServiceKey);
-      for (const owner of owners) noteImport(owner, SERVICE, before, after);
+      // So is somebody else's that has only the name: the import waits for it to go.
+      const named = serviceImports.byIndex("derived", key).map(({ metadata }) => keyOf(metadata));
+      for (const owner of new Set([...owners, ...(named as ServiceKey[])])) {
+        noteImport(owner, SERVICE, before, after);
+      }
     },
   });
   const serviceExports = createInformer<ServiceExport>({
@@ -107,6 +113,7 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
   });
   const serviceImports = createInformer<ServiceImport>({
     ...shared(SERVICE_IMPORT),
+    indexes: { derived: listOf(derivedOfImport) },
     onChange: (key, before, after) => noteImport(key as ServiceKey, SERVICE_IMPORT, before, after),
   });
   const slices = createInformer<EndpointSlice>({
@@ -135,7 +142,7 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
       await Promise.all(informers.map((informer) => informer.whenSynced()));
     },
     isSynced: () => informers.every((informer) => informer.isSynced()),
-    namespace: (name) => namespaces.get(name),
+    namespace: (key) => corrected(key, NAMESPACE, namespaces.get(splitServiceKey(key).namespace)),
     service: (key) => services.get(key),
     serviceExport: (key) => {
       const cached = serviceExports.get(key);
@@ -167,6 +174,11 @@ function importOfDerived(service: Service): ServiceKey | undefined {
   const name = labels?.[SERVICE_NAME_LABEL];
   if (labels?.[MANAGED_LABEL] !== "true" || name === undefined) return undefined;
   return serviceKey({ namespace, name });
+}
+
+function derivedOfImport({ metadata }: ServiceImport): string | undefined {
+  const name = metadata.annotations?.[DERIVED_SERVICE_ANNOTATION];
+  return name === undefined ? undefined : keyOf({ ...metadata, name });
 }
 
 function importOfSlice(slice: EndpointSlice): ServiceKey | undefined {

@@ -3,9 +3,9 @@
 
 import type { KubeObject, Resource } from "../api/object.ts";
 import { buildPath, type PathTarget } from "../kube/path.ts";
-import { isAbsentObject, toRefusedError, toWatchError } from "../kube/status.ts";
+import { toRefusedError, toWatchError } from "../kube/status.ts";
 import {
-  isStoreError,
+  isAbsentObject,
   type Store,
   StoreError,
   type WatchEvent,
@@ -213,7 +213,7 @@ async function absentAs<T, A>(absent: A, work: () => Promise<T>): Promise<T | A>
   try {
     return await work();
   } catch (error) {
-    if (isStoreError(error, "NotFound") && isAbsentObject(error)) return absent;
+    if (isAbsentObject(error)) return absent;
     throw error;
   }
 }

@@ -6,7 +6,7 @@ import { Problem } from "../api/problem.ts";
 import { VERSION } from "../api/version.ts";
 import type { Clock } from "../ports/clock.ts";
 import {
-  isStoreError,
+  isAbsentObject,
   type Store,
   StoreError,
   type WatchEvent,
@@ -17,7 +17,7 @@ import { parseJson, readBytes } from "./body.ts";
 import type { ClusterConfig } from "./connection.ts";
 import { decodeList, requireObject } from "./decode.ts";
 import { buildPath, type Query } from "./path.ts";
-import { type Headers, isAbsentObject, toRefusedError } from "./status.ts";
+import { type Headers, toRefusedError } from "./status.ts";
 import { createTransport, type Method, type WireAnswer, type WireRequest } from "./transport.ts";
 import { createEventDecoder, createLineSplitter } from "./watch.ts";
 
@@ -124,7 +124,7 @@ export function createClient(config: ClusterConfig, options: ClientOptions): Kub
         const object = await send({ method: "GET", path, signal: getting?.signal });
         return requireObject(resource, object, `GET ${path}`);
       } catch (error) {
-        if (isStoreError(error, "NotFound") && isAbsentObject(error)) return undefined;
+        if (isAbsentObject(error)) return undefined;
         throw error;
       }
     },
@@ -174,7 +174,7 @@ export function createClient(config: ClusterConfig, options: ClientOptions): Kub
         await send({ method: "DELETE", path, headers: JSON_TYPE, body, signal });
         return true;
       } catch (error) {
-        if (isStoreError(error, "NotFound") && isAbsentObject(error)) return false;
+        if (isAbsentObject(error)) return false;
         throw error;
       }
     },

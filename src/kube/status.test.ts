@@ -1,7 +1,8 @@
 // Refusals: the server's own vocabulary, and what stands in when there is none.
 
 import { describe, expect, it } from "vitest";
-import { isAbsentObject, parseRetryAfter, toRefusedError, toWatchError } from "./status.ts";
+import { isAbsentObject } from "../ports/store.ts";
+import { parseRetryAfter, toRefusedError, toWatchError } from "./status.ts";
 
 const NOW = Date.parse("2026-01-01T00:00:00Z");
 

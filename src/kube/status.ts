@@ -82,13 +82,6 @@ export function toWatchError(object: unknown, attempted: string): StoreError {
   });
 }
 
-/** An object that is not there, rather than a kind that the server does not know. */
-export function isAbsentObject(error: StoreError): boolean {
-  if (error.code !== "NotFound" || !isRecord(error.body)) return false;
-  const details = error.body["details"];
-  return isRecord(details) && typeof details["name"] === "string" && details["name"] !== "";
-}
-
 /** Seconds, or an HTTP date; undefined when it is neither. */
 export function parseRetryAfter(
   value: string | readonly string[] | undefined,

@@ -149,3 +149,10 @@ export function isStoreError(
 ): error is StoreError {
   return error instanceof StoreError && (codes.length === 0 || codes.includes(error.code));
 }
+
+/** An object that is not there, its namespace included, rather than a kind that the server does not know. */
+export function isAbsentObject(error: unknown): boolean {
+  if (!isStoreError(error, "NotFound")) return false;
+  const { details } = (error.body ?? {}) as { readonly details?: { readonly name?: unknown } };
+  return typeof details?.name === "string" && details.name !== "";
+}

@@ -1,0 +1,64 @@
+import { describe, expect, onTestFinished, test } from "vitest";
+import { CUSTOM_RESOURCE_DEFINITION, SERVICE } from "../src/api/builtin.ts";
+import { SERVICE_IMPORT_CRD } from "../src/api/mcs.ts";
+import { CentralWorld, SHOP } from "./centralWorld.ts";
+import { aService } from "./scenarios/objects.ts";
+import { expectUsable } from "./scenarios/outcome.ts";
+
+async function open(...ids: readonly string[]): Promise<CentralWorld> {
+  const world = await CentralWorld.open(...ids);
+  onTestFinished(() => world.during(world.stop()));
+  return world;
+}
+
+describe("what central waits for is told to it, or it looks again", () => {
+  test("a definition of imports that was deleted and came back: the imports come back too", async () => {
+    const world = await open("east", "west");
+    const [east, west] = world.sites;
+    await east!.site.offer("web", ["10.1.0.1"]);
+    world.start();
+    await world.pass(10);
+    await expectUsable(west!.site, "web", ["10.1.0.1"]);
+    const { name = "" } = SERVICE_IMPORT_CRD.metadata;
+    await west!.site.store.delete(CUSTOM_RESOURCE_DEFINITION, { name });
+    await world.pass(120);
+    await east!.site.offer("late", ["10.1.0.2"]);
+    await world.pass(60);
+    await west!.site.store.create(CUSTOM_RESOURCE_DEFINITION, SERVICE_IMPORT_CRD);
+    await world.pass(120);
+    expect(await west!.site.importConditions("web")).toMatchObject({ Ready: { status: "True" } });
+    expect(await west!.site.importConditions("late")).toMatchObject({ Ready: { status: "True" } });
+  });
+
+  test("somebody else's Service under the derived name: told to delete it, who does gets the virtual IP", async () => {
+    const world = await open("east", "west");
+    const [east, west] = world.sites;
+    const derivedName = west!.site.derivedName("web");
+    await west!.site.create(SERVICE, aService(SHOP, derivedName));
+    await east!.site.offer("web", ["10.1.0.1"]);
+    world.start();
+    await world.pass(10);
+    const { Ready } = await west!.site.importConditions("web");
+    expect(Ready?.message).toContain("Delete it");
+    await west!.site.delete(SERVICE, derivedName);
+    await world.pass(10);
+    await expectUsable(west!.site, "web", ["10.1.0.1"]);
+  });
+});
+
+describe("no more is written than is needed", () => {
+  test("a namespace is made once, however late its informer is", async () => {
+    const world = await open("east", "west");
+    const [east, west] = world.sites;
+    const there = east!.site.in("fresh");
+    world.start("create");
+    await world.pass(10);
+    west!.cluster.faults.add({ match: { resource: "namespaces" }, watchDelayMs: 2_000 });
+    await world.createNamespace(east!.site.store, "fresh");
+    await there.offer("web", ["10.1.0.1"]);
+    await world.pass(20);
+    await expectUsable(west!.site.in("fresh"), "web", ["10.1.0.1"]);
+    const made = west!.line.writes().filter((text) => text === "apply namespaces fresh");
+    expect(made).toEqual(["apply namespaces fresh"]);
+  });
+});
