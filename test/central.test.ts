@@ -62,3 +62,21 @@ describe("no more is written than is needed", () => {
     expect(made).toEqual(["apply namespaces fresh"]);
   });
 });
+
+describe("one cluster's trouble stays its own", () => {
+  test("writes of export status that hang do not keep the others from the endpoints", async () => {
+    const world = await open("east", "west");
+    const [east, west] = world.sites;
+    const names = Array.from({ length: 40 }, (_, index) => `web-${index}`);
+    for (const name of names) await east!.site.offer(name, ["10.1.0.1"]);
+    east!.cluster.faults.add({
+      match: { resource: "serviceexports", verb: "patch", userAgent: "isthmus-central" },
+      delayMs: 55_000,
+    });
+    world.start();
+    await world.pass(10);
+    for (const name of names) {
+      expect(await west!.site.addresses(name)).toEqual(["10.1.0.1"]);
+    }
+  });
+});

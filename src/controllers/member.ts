@@ -68,15 +68,22 @@ export function startMember(options: MemberOptions): Member {
       }),
   });
 
+  const exporter = { ...options, view, freshness: exportFreshness };
   const exports = startQueue(
     "export",
     () => view.exports(),
-    async (service, signal) => {
-      const exporter = { ...options, view, freshness: exportFreshness };
+    async (service) => {
       await publishExport(exporter, service);
       if (unpublished?.delete(service) === true) await completeIfPublished();
-      return reportExport(exporter, service, signal);
+      reports.add(service);
+      return "done";
     },
+  );
+  // Apart: other clusters wait for what is published, and must not wait for this one's API server to take a status.
+  const reports = startQueue(
+    "report",
+    () => view.exports(),
+    (service, signal) => reportExport(exporter, service, signal),
   );
   const imports = startQueue(
     "import",
@@ -141,6 +148,7 @@ export function startMember(options: MemberOptions): Member {
     unpublished = new Set(view.exports());
     for (const service of unpublished) exports.add(service);
     exports.start();
+    reports.start();
     imports.start();
     reviewImports();
     log.info("cluster is synced", { exports: unpublished.size });
@@ -154,12 +162,13 @@ export function startMember(options: MemberOptions): Member {
   return {
     reviewImports,
     isIdle: () =>
-      [exports.snapshot(), imports.snapshot()].every(
-        ({ waiting, delayed, running }) => waiting + delayed + running === 0,
-      ),
+      [exports, reports, imports].every((queue) => {
+        const { waiting, delayed, running } = queue.snapshot();
+        return waiting + delayed + running === 0;
+      }),
     async stop() {
       unsubscribe();
-      await Promise.all([exports.stop(), imports.stop()]);
+      await Promise.all([exports, reports, imports].map((queue) => queue.stop()));
       await view.stop();
       await begun;
     },
