@@ -79,4 +79,22 @@ describe("one cluster's trouble stays its own", () => {
       expect(await west!.site.addresses(name)).toEqual(["10.1.0.1"]);
     }
   });
+
+  test("a slice that the API server refuses does not hold back the other slices of the service", async () => {
+    const world = await open("east", "north", "west");
+    const [east, north, west] = world.sites;
+    west!.cluster.faults.add({
+      match: {
+        resource: "endpointslices",
+        userAgent: "isthmus-central",
+        where: ({ name }) => name?.startsWith("web-east-") === true,
+      },
+      fail: { status: 422, reason: "Invalid", message: "no such endpoint" },
+    });
+    await east!.site.offer("web", ["10.1.0.1"]);
+    await north!.site.offer("web", ["10.2.0.1"]);
+    world.start();
+    await world.pass(10);
+    expect(await west!.site.addresses("web")).toEqual(["10.2.0.1"]);
+  });
 });

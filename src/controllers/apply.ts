@@ -26,15 +26,22 @@ export class RefusedWrite extends Error {
   }
 }
 
+/** Refusals that say nothing about the next object. */
+const ABOUT_ONE_OBJECT = ["BadRequest", "Conflict", "Forbidden", "Invalid", "TooLarge"] as const;
+
+/** Throws the first refusal after the others had their turn: one slice that is refused must not hold back the rest. */
 export async function applyWrites(context: ApplyContext, writes: readonly Write[]): Promise<void> {
+  const refusals: Error[] = [];
   for (const write of writes) {
     context.signal.throwIfAborted();
     try {
       await applyWrite(context, write);
     } catch (error) {
-      throw isStoreError(error, "Invalid") ? new RefusedWrite(write, error) : error;
+      if (!isStoreError(error, ...ABOUT_ONE_OBJECT)) throw error;
+      refusals.push(error.code === "Invalid" ? new RefusedWrite(write, error) : error);
     }
   }
+  if (refusals[0] !== undefined) throw refusals[0];
 }
 
 async function applyWrite(context: ApplyContext, write: Write): Promise<void> {
