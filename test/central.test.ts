@@ -97,4 +97,62 @@ describe("one cluster's trouble stays its own", () => {
     await world.pass(10);
     expect(await west!.site.addresses("web")).toEqual(["10.2.0.1"]);
   });
+
+  test.each([
+    ["may no longer read the cluster's id", 403, "Forbidden"],
+    ["is turned away for asking too often", 429, "TooManyRequests"],
+  ])("a cluster that answers is heard, also when central %s", async (_, status, reason) => {
+    const world = await open("east", "north", "west");
+    const [east, , west] = world.sites;
+    await east!.site.offer("web", ["10.1.0.1"]);
+    world.start();
+    await world.pass(10);
+    east!.cluster.faults.add({
+      match: { resource: "clusterproperties", userAgent: "isthmus-central" },
+      fail: { status, reason },
+    });
+    await world.pass(120);
+    expect(await west!.site.addresses("web")).toEqual(["10.1.0.1"]);
+  });
+
+  test("a cluster lost long ago does not hide that another is lost now (R65)", async () => {
+    const world = await open("east", "north", "west");
+    const [east, north, west] = world.sites;
+    await east!.site.offer("web", ["10.1.0.1"]);
+    world.start();
+    await world.pass(10);
+    north!.line.cut();
+    await world.pass(120);
+    await expectUsable(west!.site, "web", ["10.1.0.1"]);
+    east!.line.cut();
+    await world.pass(60);
+    expect(await west!.site.addresses("web", { all: true })).toEqual([]);
+  });
+});
+
+describe("stop ends in bounded time and leaves nothing", () => {
+  test("in the middle of work", async () => {
+    const world = await open("east", "west");
+    await world.sites[0]!.site.offer("web", ["10.1.0.1"]);
+    await world.pass(5);
+    const before = world.clock.pendingTimers;
+    world.start();
+    await world.pass(12);
+    const stopped = world.stop();
+    await world.pass(0);
+    await stopped;
+    expect(world.clock.pendingTimers).toBe(before);
+  });
+
+  test("while no cluster answers at all", async () => {
+    const world = await open("east", "west");
+    for (const { cluster } of world.sites) {
+      cluster.faults.add({ match: { userAgent: "isthmus-central" }, delayMs: 3_600_000 });
+    }
+    world.start();
+    await world.pass(30);
+    const beganMs = world.clock.monotonic();
+    await world.during(world.stop());
+    expect(world.clock.monotonic() - beganMs).toBeLessThan(1_000);
+  });
 });

@@ -15,8 +15,9 @@ import { createMemoryHub } from "../hub/memory.ts";
 import { type Clock, type Random, sleep } from "../ports/clock.ts";
 import { STRANGER } from "../ports/hub.ts";
 import type { Log } from "../ports/log.ts";
-import type { Store } from "../ports/store.ts";
+import { isStoreError, type Store } from "../ports/store.ts";
 import { backoffMs } from "../runtime/backoff.ts";
+import { runBounded } from "../runtime/bounded.ts";
 import { detectFamilies, identifyCluster } from "./identify.ts";
 import { describe, type Member, startMember } from "./member.ts";
 
@@ -46,6 +47,7 @@ export interface Central {
 }
 
 const JOIN_BACKOFF = { baseMs: 500, capMs: 15_000 };
+const JOIN_BOUND_MS = 90_000;
 const HEARTBEAT_MS = 5_000;
 const HEARTBEAT_BOUND_MS = 4_000;
 const LIVENESS_CHECK_MS = 1_000;
@@ -87,9 +89,13 @@ export function startCentral(options: CentralOptions): Central {
   /** Undefined when the cluster may not be joined as it is; it is asked again, because that can change. */
   async function join(configured: CentralMember): Promise<ClusterId | undefined> {
     const { name, store } = configured;
-    await configured.prepare?.(signal);
-    const identity = await identifyCluster(store, configured, signal);
-    const families = await detectFamilies(store, signal);
+    const { identity, families } = await within(JOIN_BOUND_MS, async (bound) => {
+      await configured.prepare?.(bound);
+      return {
+        identity: await identifyCluster(store, configured, bound),
+        families: await detectFamilies(store, bound),
+      };
+    });
     // It has answered: whether it is let in or not, it is nobody's unknown source any more.
     if (strangers.delete(configured)) hub.reviewMembers();
     if (!identity.ok) {
@@ -131,14 +137,18 @@ export function startCentral(options: CentralOptions): Central {
   /** A cluster is heard when its API server answers. Ends when it answers with another id, or when it is time to stop. */
   async function beat(cluster: ClusterId, configured: CentralMember): Promise<void> {
     do {
-      const bound = AbortSignal.any([signal, timeout(HEARTBEAT_BOUND_MS)]);
       try {
-        const identity = await identifyCluster(configured.store, configured, bound);
+        const identity = await within(HEARTBEAT_BOUND_MS, (bound) =>
+          identifyCluster(configured.store, configured, bound),
+        );
         // An id that has vanished is no new id: nobody's traffic should depend on it.
         if (identity.ok && identity.value !== cluster) return;
         await hub.heartbeat(cluster);
       } catch (error) {
-        if (!signal.aborted) log.debug("heartbeat missed", { cluster, error: describe(error) });
+        if (signal.aborted) return;
+        // To be turned away is to be answered: its pods are none the worse for what we may not ask, or ask too often.
+        if (isStoreError(error, "Forbidden", "TooManyRequests")) await hub.heartbeat(cluster);
+        else log.debug("heartbeat missed", { cluster, error: describe(error) });
       }
     } while (await pause(HEARTBEAT_MS * (0.9 + 0.2 * random())));
   }
@@ -163,7 +173,7 @@ export function startCentral(options: CentralOptions): Central {
       silentMs: nowMs - strangeSinceMs,
     }));
     const contacts: readonly MemberContact[] = [...hub.members(), ...silent];
-    if (isCutOff(contacts, policy)) cutOffAtMs = nowMs;
+    if (isCutOff(contacts, policy, liveness)) cutOffAtMs = nowMs;
     const hearingMs = nowMs - cutOffAtMs;
     return judgeLiveness(
       contacts.map((contact) => ({ ...contact, hearingMs })),
@@ -172,10 +182,8 @@ export function startCentral(options: CentralOptions): Central {
     );
   }
 
-  function timeout(ms: number): AbortSignal {
-    const controller = new AbortController();
-    clock.schedule(ms, () => controller.abort(new Error(`no answer within ${ms} ms`)));
-    return controller.signal;
+  function within<X>(boundMs: number, ask: (signal: AbortSignal) => Promise<X>): Promise<X> {
+    return runBounded({ clock, boundMs, stop: signal }, ask);
   }
 
   /** False when it is time to stop. */

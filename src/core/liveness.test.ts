@@ -40,9 +40,11 @@ describe("when most members are silent at once, it is we who are cut off", () =>
   });
 
   test("who was lost before stays lost", () => {
-    expect(judge({ a: 0, b: 99, c: 99 }, { b: "lost", c: "live" })).toMatchObject({
+    expect(judge({ a: 0, b: 99, c: 99, d: 99 }, { b: "lost" })).toEqual({
+      a: "live",
       b: "lost",
       c: "live",
+      d: "live",
     });
   });
 
@@ -52,6 +54,11 @@ describe("when most members are silent at once, it is we who are cut off", () =>
 
   test("a cluster that has only itself never loses itself", () => {
     expect(judge({ a: 99 }).a).toBe("live");
+  });
+
+  test("R65: who was lost before does not hide who is lost now", () => {
+    expect(judge({ a: 0, b: 99, c: 99 }, { b: "lost" }).c).toBe("lost");
+    expect(judge({ a: 99, b: 99, c: 99 }, { b: "lost" })).toMatchObject({ a: "live", c: "live" });
   });
 
   test("half of the members is not most of them", () => {
@@ -88,10 +95,11 @@ describe("after we were cut off ourselves", () => {
   test("we are cut off when more than half are silent", () => {
     const members = (...silences: readonly number[]) =>
       silences.map((silentMs, at) => ({ cluster: id(`c${at}`), silentMs }));
-    expect(isCutOff(members(0, 0, 20), POLICY)).toBe(false);
-    expect(isCutOff(members(0, 20), POLICY)).toBe(false);
-    expect(isCutOff(members(0, 20, 20), POLICY)).toBe(true);
-    expect(isCutOff([], POLICY)).toBe(false);
+    const before = new Map<ClusterId, Liveness>();
+    expect(isCutOff(members(0, 0, 20), POLICY, before)).toBe(false);
+    expect(isCutOff(members(0, 20), POLICY, before)).toBe(false);
+    expect(isCutOff(members(0, 20, 20), POLICY, before)).toBe(true);
+    expect(isCutOff([], POLICY, before)).toBe(false);
   });
 });
 

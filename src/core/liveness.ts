@@ -27,11 +27,23 @@ const WORSE_AND_WORSE: readonly Liveness[] = ["live", "silent", "lost"];
 
 /**
  * Most members silent at once: far more likely it is we who are cut off. Half the time counts already, because
- * members are heard in turn: the first would be judged before the others are noticed.
+ * members are heard in turn: the first would be judged before the others are noticed. Who was lost before says nothing:
+ * else one cluster that is gone for good would hide the loss of the next.
  */
-export function isCutOff(members: readonly MemberContact[], policy: LivenessPolicy): boolean {
-  const quiet = members.filter(({ silentMs }) => silentMs * 2 >= policy.unreadyAfterMs).length;
-  return quiet * 2 > members.length;
+export function isCutOff(
+  members: readonly MemberContact[],
+  policy: LivenessPolicy,
+  before: ReadonlyMap<ClusterId, Liveness>,
+): boolean {
+  const asked = members.filter(
+    ({ cluster, silentMs }) => before.get(cluster) !== "lost" || isHeard(silentMs, policy),
+  );
+  const quiet = asked.filter(({ silentMs }) => !isHeard(silentMs, policy)).length;
+  return quiet * 2 > asked.length;
+}
+
+function isHeard(silentMs: number, policy: LivenessPolicy): boolean {
+  return silentMs * 2 < policy.unreadyAfterMs;
 }
 
 /** While we are cut off, everything stays as it was judged before. */
@@ -40,7 +52,7 @@ export function judgeLiveness(
   policy: LivenessPolicy,
   before: ReadonlyMap<ClusterId, Liveness>,
 ): ReadonlyMap<ClusterId, Liveness> {
-  const cutOff = isCutOff(members, policy);
+  const cutOff = isCutOff(members, policy, before);
   return new Map(
     members.map((member) => {
       const { cluster, silentMs, hearingMs = silentMs } = member;
