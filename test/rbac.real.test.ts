@@ -282,17 +282,19 @@ describe("people and DNS servers", () => {
     expect(items.map(({ metadata }) => metadata.namespace)).toContain(own);
     const seen: (string | undefined)[] = [];
     const watching = new AbortController();
-    const ended = dns.watch(
+    const watched = dns.watch(
       SERVICE_IMPORT,
       { resourceVersion, signal: watching.signal },
       (event) => {
         if (event.type !== "BOOKMARK") seen.push(event.object.metadata.namespace);
       },
     );
-    await access.admin.create(SERVICE_IMPORT, anImport(foreign, "later"));
-    await eventually("the server sees a new one", () => expect(seen).toContain(foreign));
-    watching.abort();
-    await ended;
+    const looked = (async () => {
+      await access.admin.create(SERVICE_IMPORT, anImport(foreign, "later"));
+      await eventually("the server sees a new one", () => expect(seen).toContain(foreign));
+    })().finally(() => watching.abort());
+    // Together: a watch that is refused says so at once.
+    await Promise.all([watched, looked]);
     await expectNoImportWrites(dns);
     const ref = { namespace: own, name: "there" };
     await expect(dns.get(SERVICE_IMPORT, ref)).rejects.toMatchObject(forbidden);

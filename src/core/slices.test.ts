@@ -122,7 +122,7 @@ describe("an imported slice", () => {
     }
   });
 
-  test("R55: has no owner: the plan removes it, also where the garbage collector never saw the import", () => {
+  test("R55: has no owner reference: the plan removes it and waits for no garbage collector", () => {
     expect(slice?.metadata).not.toHaveProperty("ownerReferences");
     expect(verbs(planSliceRemoval(heard, [slice!]))).toEqual(["delete"]);
   });
