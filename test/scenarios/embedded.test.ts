@@ -28,6 +28,7 @@ runScenarios(
           startCluster(id, [`10.${101 + index}.0.0/16`, `fd00:${101 + index}::/112`]),
         ),
         singleStack: startCluster("zone", ["10.200.0.0/16"]),
+        hasControllers: true,
         close: async () => {
           for (const stop of stops) stop();
         },

@@ -93,6 +93,7 @@ export function endpointScenarios(scenario: DefineScenario): void {
         await east.store.delete(NODE, { name: node });
       }
     },
+    { controllers: true },
   );
 
   scenario(

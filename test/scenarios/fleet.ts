@@ -17,6 +17,8 @@ export interface Fleet {
   readonly clusters: readonly FleetCluster[];
   /** One that knows IPv4 only, where such a cluster can be had. */
   readonly singleStack?: FleetCluster;
+  /** Somebody makes EndpointSlices from Pods and empties namespaces. */
+  readonly hasControllers: boolean;
   close(): Promise<void>;
 }
 

@@ -102,6 +102,7 @@ export function namespaceScenarios(scenario: DefineScenario): void {
         await expectUsable(west, "other", ["10.1.0.2"]);
       });
     },
+    { controllers: true },
   );
 
   scenario("exports from denied namespaces are refused, and say so (R68)", async (world) => {
@@ -157,5 +158,6 @@ export function namespaceScenarios(scenario: DefineScenario): void {
       await east.store.delete(NAMESPACE, { name: world.namespace });
       await absentEverywhere(world, "web");
     },
+    { controllers: true },
   );
 }

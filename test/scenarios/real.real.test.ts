@@ -12,7 +12,8 @@ runScenarios(
     name: "real servers",
     hasSingleStack: false,
     open: async () => {
-      const clusters = inject("clusters")
+      const shared = inject("clusters");
+      const clusters = shared
         .map(({ name, kubeconfigPath, serviceCidrs }) => {
           const config = loadKubeconfig({ paths: [kubeconfigPath], env: {}, home: "/nonexistent" });
           return { id: name, serviceCidrs, store: createClient(config, { clock: systemClock }) };
@@ -20,6 +21,7 @@ runScenarios(
         .toSorted((a, b) => (a.id < b.id ? -1 : 1));
       return {
         clusters,
+        hasControllers: shared.every(({ hasControllerManager }) => hasControllerManager),
         close: async () => {
           await Promise.all(clusters.map(({ store }) => store.close()));
         },

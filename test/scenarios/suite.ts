@@ -1,6 +1,7 @@
 // Scenario suite: one set of stories about services in several clusters, told against whatever serves the clusters.
 
 import { afterAll, beforeAll, describe, test } from "vitest";
+import { NO_CONTROLLERS } from "../contract/server.ts";
 import { type Fleet, prepareFleet } from "./fleet.ts";
 import { openWorld, type World } from "./world.ts";
 
@@ -9,6 +10,8 @@ export interface Needs {
   readonly clusters?: 2 | 3 | "all";
   /** The last cluster of the world knows IPv4 only. */
   readonly singleStack?: boolean;
+  /** Service accounts, EndpointSlices from Pods, namespaces that empty: skipped, aloud, where nobody sees to them. */
+  readonly controllers?: boolean;
   /** Touches what clusters have only one of: nothing else may run meanwhile. */
   readonly alone?: boolean;
 }
@@ -48,7 +51,8 @@ export function runScenarios(
 
     function define(size: Size, scenario: Scenario): void {
       // oxlint-disable-next-line vitest/valid-title, vitest/expect-expect -- sentence and assertions are the scenario's
-      test(scenario.sentence, { timeout: TIMEOUT_MS }, async () => {
+      test(scenario.sentence, { timeout: TIMEOUT_MS }, async ({ skip }) => {
+        skip(scenario.needs.controllers === true && !fleet.hasControllers, NO_CONTROLLERS);
         const members = fleet.clusters.slice(0, size === "all" ? undefined : size);
         const isSingle = scenario.needs.singleStack === true;
         const world = await openWorld(
