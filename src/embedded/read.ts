@@ -7,7 +7,13 @@ import { parseSelection, type Selection } from "./selection.ts";
 import { badRequest, expired, notFound, tooLargeVersion } from "./status.ts";
 import { objectKeyOf, type Storage } from "./storage.ts";
 import type { JsonObject } from "./types.ts";
-import { encodeContinue, parseContinue, parseVersion, parseVersionMatch } from "./version.ts";
+import {
+  encodeContinue,
+  parseContinue,
+  parseInteger,
+  parseVersion,
+  parseVersionMatch,
+} from "./version.ts";
 
 export interface ReadRequest {
   readonly kind: Kind;
@@ -78,7 +84,7 @@ export function readList(storage: Storage, request: ReadRequest): JsonObject {
 /** Which state the list shows, and where in it the page starts. */
 function choosePage(storage: Storage, request: ReadRequest): Page {
   const { kind, namespace, query, staleRevisions } = request;
-  const limit = parseLimit(query.get("limit"));
+  const limit = Math.max(0, parseInteger(query.get("limit")));
   const version = parseVersion(query.get("resourceVersion"));
   const match = parseVersionMatch(query);
   const token = query.get("continue") ?? "";
@@ -138,13 +144,4 @@ export function selectObjects(
 function relativeKey(object: KubeObject, namespace: string | undefined): string {
   const name = object.metadata.name ?? "";
   return namespace === undefined ? objectKeyOf(object.metadata.namespace, name) : name;
-}
-
-function parseLimit(text: string | null): number {
-  if (text === null || text === "") return 0;
-  const limit = Number(text);
-  if (!Number.isSafeInteger(limit)) {
-    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
-  }
-  return Math.max(0, limit);
 }

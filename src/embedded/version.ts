@@ -1,4 +1,4 @@
-// Embedded server, resource versions and continue tokens in requests: text in, numbers out, or the API server's refusal. Pure.
+// Embedded server, resource versions, counts and continue tokens in requests: text in, numbers out, or the API server's refusal. Pure.
 
 import { forbidden as forbiddenValue, notSupported } from "./schema/failure.ts";
 import { badRequest, invalidOptions } from "./status.ts";
@@ -20,6 +20,15 @@ export function parseVersion(text: string | null): number | undefined {
     throw badRequest(
       `invalid resource version: resourceVersion: Invalid value: ${quoted}: strconv.ParseUint: parsing ${quoted}: invalid syntax`,
     );
+  }
+  return Number(text);
+}
+
+/** 0 when unset. */
+export function parseInteger(text: string | null): number {
+  if (text === null || text === "") return 0;
+  if (!/^[+-]?\d{1,15}$/.test(text)) {
+    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
   }
   return Number(text);
 }

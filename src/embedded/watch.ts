@@ -12,7 +12,7 @@ import { parseSelection, type Selection } from "./selection.ts";
 import { ApiError, expired, invalidOptions } from "./status.ts";
 import type { Change, Storage } from "./storage.ts";
 import type { JsonObject, WatchAnswer, WireEvent } from "./types.ts";
-import { parseVersion, parseVersionMatch } from "./version.ts";
+import { parseInteger, parseVersion, parseVersionMatch } from "./version.ts";
 
 const BOOKMARK_MS = 60_000;
 /** The real server ends a watch without a timeout after 30 to 60 minutes. */
@@ -136,9 +136,8 @@ function planWatch(request: WatchRequest, random: Random): Plan {
     throw invalidOptions("ListOptions", [forbiddenValue("resourceVersionMatch", why)]);
   }
   const bookmarks = isTrue(query.get("allowWatchBookmarks"));
-  const asked = Number(query.get("timeoutSeconds") ?? "0");
-  const seconds =
-    Number.isFinite(asked) && asked > 0 ? asked : SHORTEST_TIMEOUT_SECONDS * (1 + random());
+  const asked = parseInteger(query.get("timeoutSeconds"));
+  const seconds = asked > 0 ? asked : SHORTEST_TIMEOUT_SECONDS * (1 + random());
   return {
     version,
     bookmarks,

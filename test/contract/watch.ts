@@ -175,6 +175,15 @@ export function watchContract(server: Server): void {
       expect(await watch.rest()).toEqual([]);
     });
 
+    test("with a timeout that is no number is refused, as a list with such a limit", async () => {
+      const ns = await server().namespace();
+      const { wire } = server();
+      const watch = await wire.watch(at(LEASE, ns), { timeoutSeconds: "soon" });
+      watch.close();
+      const list = await wire.get(at(LEASE, ns), { limit: "0x10" });
+      expect([watch.status, list.status]).toEqual([400, 400]);
+    });
+
     test("sends a bookmark where asked for: a kind, a version of now, and no more", async () => {
       const ns = await server().namespace();
       const other = await server().namespace();
