@@ -9,6 +9,9 @@ import type { ApiRequest, Json } from "../types.ts";
 /** As kube-apiserver's: what etcd can hold, twice. */
 const BODY_LIMIT_BYTES = 3 * 1024 * 1024;
 
+/** Far beyond any real object, and far from where recursion over it would end the stack. kube-apiserver draws the line at 10,000. */
+const DEEPEST_NESTING = 500;
+
 /** An oversized body is read to its end and thrown away, so that the client gets to see the refusal; but not for ever. */
 const DISCARD_LIMIT_BYTES = 64 * 1024 * 1024;
 
@@ -59,7 +62,16 @@ export function decodeBody(
   }
   if (!accepted.includes(type)) throw unsupportedMediaType(accepted);
   const text = bytes.toString("utf8");
-  return type.endsWith("yaml") ? decodeYaml(text) : decodeJson(text);
+  const body = type.endsWith("yaml") ? decodeYaml(text) : decodeJson(text);
+  if (isDeeper(body, DEEPEST_NESTING)) {
+    throw badRequest("the object provided is unrecognized: json parse error: exceeded max depth");
+  }
+  return body;
+}
+
+function isDeeper(value: Json, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((child: Json) => isDeeper(child, levels - 1));
 }
 
 /** "Application/JSON; charset=utf-8" is "application/json". */

@@ -42,6 +42,17 @@ describe("request bodies", () => {
     expect(cluster.requests).toEqual([]);
   });
 
+  test("a body nested 500 levels deep passes, one level more is answered with 400", async () => {
+    const cluster = new ScriptedCluster();
+    const server = await serve(cluster);
+    const post = async (levels: number) => {
+      const body = `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
+      return (await call(server, PATH, { method: "POST", headers: JSON_BODY, body })).status;
+    };
+    expect([await post(500), await post(501), await post(200_000)]).toEqual([200, 400, 400]);
+    expect(cluster.requests).toHaveLength(1);
+  });
+
   test.each([
     ["POST", "text/plain"],
     ["PATCH", "application/vnd.kubernetes.protobuf"],
