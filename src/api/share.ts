@@ -5,7 +5,8 @@ import type {
   EndpointPort,
   IPFamily,
   Protocol,
-  SessionAffinityConfig,
+  ServicePort,
+  ServiceSpec,
 } from "./builtin.ts";
 import type { ClusterId, ServiceKey } from "./names.ts";
 
@@ -20,19 +21,25 @@ export interface SharedPort {
 
 export type ImportType = "ClusterSetIP" | "Headless";
 
-/** One cluster's share of a service, without its endpoints. */
-export interface ServiceShare {
-  readonly cluster: ClusterId;
+/** How a Service wants its traffic led; exports, imports and Services say it in the same words. */
+export type TrafficPolicy = Pick<
+  ServiceSpec,
+  "sessionAffinity" | "sessionAffinityConfig" | "internalTrafficPolicy" | "trafficDistribution"
+>;
+
+/** What is said of a service wherever it is: one cluster's share of it, the merge of all, one cluster's view of that. */
+export interface SharedService extends TrafficPolicy {
   readonly service: ServiceKey;
-  /** creationTimestamp of the ServiceExport: whole seconds, UTC. Precedence goes by it (R20). */
-  readonly exportedAt: string;
   readonly type: ImportType;
   readonly ports: readonly SharedPort[];
   readonly ipFamilies: readonly IPFamily[];
-  readonly sessionAffinity?: "None" | "ClientIP";
-  readonly sessionAffinityConfig?: SessionAffinityConfig;
-  readonly internalTrafficPolicy?: "Cluster" | "Local";
-  readonly trafficDistribution?: string;
+}
+
+/** One cluster's share of a service, without its endpoints. */
+export interface ServiceShare extends SharedService {
+  readonly cluster: ClusterId;
+  /** creationTimestamp of the ServiceExport: whole seconds, UTC. Precedence goes by it (R20). */
+  readonly exportedAt: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
 }
@@ -52,4 +59,28 @@ export interface EndpointShare {
 export interface Contribution {
   readonly share: ServiceShare;
   readonly endpoints: readonly EndpointShare[];
+}
+
+/** Only what is said: an absent field stays absent. */
+export function pickTrafficPolicy(policy: TrafficPolicy): TrafficPolicy {
+  const { sessionAffinity, sessionAffinityConfig, internalTrafficPolicy, trafficDistribution } =
+    policy;
+  return {
+    ...(sessionAffinity === undefined ? {} : { sessionAffinity }),
+    ...(sessionAffinityConfig === undefined ? {} : { sessionAffinityConfig }),
+    ...(internalTrafficPolicy === undefined ? {} : { internalTrafficPolicy }),
+    ...(trafficDistribution === undefined ? {} : { trafficDistribution }),
+  };
+}
+
+/** Node ports and target ports do not travel (R4, R27). */
+export function sharePort(
+  port: Pick<ServicePort, "name" | "protocol" | "port" | "appProtocol">,
+): SharedPort {
+  return {
+    name: port.name ?? "",
+    protocol: port.protocol ?? "TCP",
+    port: port.port,
+    ...(port.appProtocol === undefined ? {} : { appProtocol: port.appProtocol }),
+  };
 }

@@ -6,7 +6,7 @@ import type { ServiceImport } from "../api/mcs.ts";
 import { MANAGED_LABEL, SERVICE_NAME_LABEL, splitServiceKey } from "../api/names.ts";
 import { apiVersionOf, type OwnerReference } from "../api/object.ts";
 import type { Judgement } from "./condition.ts";
-import type { ImportView } from "./import.ts";
+import { type ImportView, renderPort } from "./import.ts";
 import { deletionOf, hasEntries, isSameData, type Write } from "./write.ts";
 
 const DEFAULT_AFFINITY_SECONDS = 10_800;
@@ -64,12 +64,7 @@ function renderDerived(input: DerivedInput): Service {
     },
     spec: {
       type: "ClusterIP",
-      ports: view.ports.map((port) => ({
-        ...(port.name === "" ? {} : { name: port.name }),
-        protocol: port.protocol,
-        port: port.port,
-        ...(port.appProtocol === undefined ? {} : { appProtocol: port.appProtocol }),
-      })),
+      ports: view.ports.map(renderPort),
       ipFamilies: view.ipFamilies,
       ipFamilyPolicy: view.ipFamilies.length > 1 ? "RequireDualStack" : "SingleStack",
       ...(ips[0] === undefined ? {} : { clusterIP: ips[0], clusterIPs: ips }),

@@ -1,10 +1,10 @@
 // Export: a ServiceExport and the Service of its name in, this cluster's share and the export's conditions out.
 // Looks at this cluster only; what other clusters say comes in through the merge.
 
-import type { Service, ServicePort } from "../api/builtin.ts";
+import type { Service } from "../api/builtin.ts";
 import { SERVICE_EXPORT, type ServiceExport } from "../api/mcs.ts";
 import { type ClusterId, serviceKey } from "../api/names.ts";
-import type { ServiceShare, SharedPort } from "../api/share.ts";
+import { pickTrafficPolicy, type ServiceShare, sharePort } from "../api/share.ts";
 import { type Judgement, planConditions } from "./condition.ts";
 import { findBadMark } from "./exported.ts";
 import type { MergedService } from "./merge.ts";
@@ -32,8 +32,6 @@ export function planShare(input: ExportInput): ServiceShare | undefined {
   if (findRefusal(input) !== undefined) return undefined;
   const spec = service.spec ?? {};
   const { exportedLabels: labels, exportedAnnotations: annotations } = serviceExport.spec ?? {};
-  const { sessionAffinity, sessionAffinityConfig, internalTrafficPolicy, trafficDistribution } =
-    spec;
   return {
     cluster: input.cluster,
     service: serviceKey(input),
@@ -41,22 +39,9 @@ export function planShare(input: ExportInput): ServiceShare | undefined {
     type: spec.clusterIP === "None" ? "Headless" : "ClusterSetIP",
     ports: (spec.ports ?? []).map(sharePort),
     ipFamilies: spec.ipFamilies ?? ["IPv4"],
-    ...(sessionAffinity === undefined ? {} : { sessionAffinity }),
-    ...(sessionAffinityConfig === undefined ? {} : { sessionAffinityConfig }),
-    ...(internalTrafficPolicy === undefined ? {} : { internalTrafficPolicy }),
-    ...(trafficDistribution === undefined ? {} : { trafficDistribution }),
+    ...pickTrafficPolicy(spec),
     ...(labels === undefined ? {} : { labels }),
     ...(annotations === undefined ? {} : { annotations }),
-  };
-}
-
-/** Node ports, target ports and load balancer addresses do not travel (R4, R27, R40). */
-function sharePort(port: ServicePort): SharedPort {
-  return {
-    name: port.name ?? "",
-    protocol: port.protocol ?? "TCP",
-    port: port.port,
-    ...(port.appProtocol === undefined ? {} : { appProtocol: port.appProtocol }),
   };
 }
 

@@ -9,6 +9,7 @@ import {
   KUBE_SERVICE_NAME_LABEL,
   type ServiceKey,
 } from "../api/names.ts";
+import { pickTrafficPolicy, sharePort } from "../api/share.ts";
 import type { Judgement } from "./condition.ts";
 import { readMarks } from "./exported.ts";
 import { familyOf, type ImportView, judgeImport } from "./import.ts";
@@ -29,23 +30,13 @@ export function viewImport(
   const ipFamilies = asked.filter((family) => local.families.includes(family));
   // No Service can be without ports.
   const isServed = type === "ClusterSetIP" && ipFamilies.length > 0 && hasPorts(spec);
-  const { sessionAffinity, sessionAffinityConfig, internalTrafficPolicy, trafficDistribution } =
-    spec ?? {};
   return {
     service: local.service,
     type,
-    ports: (spec?.ports ?? []).map((port) => ({
-      name: port.name ?? "",
-      protocol: port.protocol ?? "TCP",
-      port: port.port,
-      ...(port.appProtocol === undefined ? {} : { appProtocol: port.appProtocol }),
-    })),
+    ports: (spec?.ports ?? []).map(sharePort),
     ipFamilies,
     askedFamilies: asked,
-    ...(sessionAffinity === undefined ? {} : { sessionAffinity }),
-    ...(sessionAffinityConfig === undefined ? {} : { sessionAffinityConfig }),
-    ...(internalTrafficPolicy === undefined ? {} : { internalTrafficPolicy }),
-    ...(trafficDistribution === undefined ? {} : { trafficDistribution }),
+    ...pickTrafficPolicy(spec ?? {}),
     ...readMarks(metadata),
     clusters: (status?.clusters ?? []).map(({ cluster }) => cluster as ClusterId),
     derivedName: isServed ? local.derivedName : undefined,

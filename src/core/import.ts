@@ -1,31 +1,21 @@
 // Import: the merged service and what this cluster has of it in, the ServiceImport to write out (R13–R19, R41, R57–R59).
 
-import type { IPFamily, SessionAffinityConfig } from "../api/builtin.ts";
+import type { IPFamily } from "../api/builtin.ts";
 import { SERVICE_IMPORT, type ServiceImport } from "../api/mcs.ts";
-import { type ClusterId, MANAGED_LABEL, type ServiceKey, splitServiceKey } from "../api/names.ts";
+import { type ClusterId, MANAGED_LABEL, splitServiceKey } from "../api/names.ts";
 import { apiVersionOf } from "../api/object.ts";
-import type { ImportType, SharedPort } from "../api/share.ts";
+import { pickTrafficPolicy, type SharedPort } from "../api/share.ts";
 import { type Judgement, planConditions } from "./condition.ts";
 import { dropStaleMarks, renderMarks } from "./exported.ts";
 import type { MergedService } from "./merge.ts";
 import { hasEntries, isSameData, type Write } from "./write.ts";
 
 /** The service as this cluster is to see it. */
-export interface ImportView {
-  readonly service: ServiceKey;
-  readonly type: ImportType;
-  readonly ports: readonly SharedPort[];
+export interface ImportView extends Omit<MergedService, "conflicts"> {
   /** Families of the service that this cluster can serve. */
   readonly ipFamilies: readonly IPFamily[];
   /** Families that the exports ask for, served here or not. */
   readonly askedFamilies: readonly IPFamily[];
-  readonly sessionAffinity?: "None" | "ClientIP";
-  readonly sessionAffinityConfig?: SessionAffinityConfig;
-  readonly internalTrafficPolicy?: "Cluster" | "Local";
-  readonly trafficDistribution?: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly annotations: Readonly<Record<string, string>>;
-  readonly clusters: readonly ClusterId[];
   /** Absent when there is no virtual IP to carry. */
   readonly derivedName: string | undefined;
 }
@@ -82,22 +72,18 @@ export function planServiceImport(
 }
 
 function renderSpec(view: ImportView, ips: readonly string[]): NonNullable<ServiceImport["spec"]> {
-  const { sessionAffinity, sessionAffinityConfig, internalTrafficPolicy, trafficDistribution } =
-    view;
   return {
     type: view.type,
-    ports: view.ports.map((port) => ({
-      ...(port.name === "" ? {} : { name: port.name }),
-      protocol: port.protocol,
-      ...(port.appProtocol === undefined ? {} : { appProtocol: port.appProtocol }),
-      port: port.port,
-    })),
+    ports: view.ports.map(renderPort),
     ...renderAddresses(view, ips),
-    ...(sessionAffinity === undefined ? {} : { sessionAffinity }),
-    ...(sessionAffinityConfig === undefined ? {} : { sessionAffinityConfig }),
-    ...(internalTrafficPolicy === undefined ? {} : { internalTrafficPolicy }),
-    ...(trafficDistribution === undefined ? {} : { trafficDistribution }),
+    ...pickTrafficPolicy(view),
   };
+}
+
+/** For imports and Services alike: both leave out the name of a sole port. */
+export function renderPort(port: SharedPort) {
+  const { name, ...rest } = port;
+  return name === "" ? rest : port;
 }
 
 /** Addresses and families appear in one write, in one order (R41, R59); a headless import never has addresses (R58). */

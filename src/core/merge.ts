@@ -1,22 +1,13 @@
 // Merge: all clusters' shares of one service in, the merged service and its conflicts out. Every cluster runs this
 // on the same shares and reaches the same answer; nothing here knows which cluster it runs in (R21).
 
-import type { IPFamily, SessionAffinityConfig } from "../api/builtin.ts";
-import type { ClusterId, ServiceKey } from "../api/names.ts";
-import type { ImportType, ServiceShare, SharedPort } from "../api/share.ts";
+import type { ClusterId } from "../api/names.ts";
+import { pickTrafficPolicy, type ServiceShare, type SharedService } from "../api/share.ts";
 import { type Conflict, describeDisagreement, describePortConflict } from "./conflict.ts";
 import { compareText, orderShares } from "./order.ts";
 import { mergePorts } from "./ports.ts";
 
-export interface MergedService {
-  readonly service: ServiceKey;
-  readonly type: ImportType;
-  readonly ports: readonly SharedPort[];
-  readonly ipFamilies: readonly IPFamily[];
-  readonly sessionAffinity?: "None" | "ClientIP";
-  readonly sessionAffinityConfig?: SessionAffinityConfig;
-  readonly internalTrafficPolicy?: "Cluster" | "Local";
-  readonly trafficDistribution?: string;
+export interface MergedService extends SharedService {
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   /** Contributing clusters, sorted (R16). */
@@ -30,18 +21,13 @@ export function mergeShares(shares: readonly ServiceShare[]): MergedService | un
   const [oldest] = ordered;
   if (oldest === undefined) return undefined;
   const ports = mergePorts(ordered);
-  const { sessionAffinity, sessionAffinityConfig, internalTrafficPolicy, trafficDistribution } =
-    oldest;
   return {
     service: oldest.service,
     type: oldest.type,
     ports: ports.ports,
     ipFamilies: oldest.ipFamilies,
     // Affinity and its config come from one winner, else the pair could be inconsistent (R31, R32).
-    ...(sessionAffinity === undefined ? {} : { sessionAffinity }),
-    ...(sessionAffinityConfig === undefined ? {} : { sessionAffinityConfig }),
-    ...(internalTrafficPolicy === undefined ? {} : { internalTrafficPolicy }),
-    ...(trafficDistribution === undefined ? {} : { trafficDistribution }),
+    ...pickTrafficPolicy(oldest),
     labels: oldest.labels ?? {},
     annotations: oldest.annotations ?? {},
     clusters: ordered.map((share) => share.cluster).toSorted(compareText),
