@@ -163,6 +163,7 @@ describe("an exec plugin", () => {
     [print(answer({ token: SECRET }, "client.authentication.k8s.io/v1beta1")), /did not answer in/],
     [print(answer({})), /neither a token nor a client certificate$/],
     [print(answer({ clientKeyData: SECRET })), /without a key, or the reverse$/],
+    [print(answer({ token: `${SECRET}\n${SECRET}` })), /is not one line of plain text$/],
     [print(answer({ token: SECRET, expirationTimestamp: "soon" })), /is not a time$/],
     ["process.kill(process.pid, 'SIGTERM')", /was ended by SIGTERM$/],
     [

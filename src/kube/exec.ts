@@ -3,7 +3,7 @@
 
 import type { Clock } from "../ports/clock.ts";
 import type { ClusterConfig, ExecConfig } from "./connection.ts";
-import type { Credential, CredentialSource } from "./credential.ts";
+import { type Credential, type CredentialSource, isToken } from "./credential.ts";
 import { readPem } from "./pem.ts";
 import { pluginFailed, runPlugin } from "./plugin.ts";
 import { isRecord } from "./record.ts";
@@ -107,6 +107,9 @@ export function readExecCredential(
   }
   if (token === undefined && certificate === undefined) {
     throw pluginFailed(exec, "it returned neither a token nor a client certificate");
+  }
+  if (token !== undefined && !isToken(token)) {
+    throw pluginFailed(exec, "its token is not one line of plain text");
   }
   const expiry = text(status["expirationTimestamp"]);
   const expiresAtMs = expiry === undefined ? undefined : Date.parse(expiry);

@@ -3,6 +3,7 @@
 
 import { LineCounter, parseDocument } from "yaml";
 import { Problem } from "../api/problem.ts";
+import { isToken } from "./credential.ts";
 import { isRecord } from "./record.ts";
 
 export function parseFields(text: string, file: string): Field {
@@ -73,6 +74,13 @@ export class Field {
   mapOf<T>(read: (field: Field) => T): Record<string, T> {
     const keys = Object.keys(this.#record() ?? {});
     return Object.fromEntries(keys.map((key) => [key, read(this.get(key))]));
+  }
+
+  /** The line break that a YAML block leaves at the end is not part of it. */
+  token(): string | undefined {
+    const text = this.string()?.trim();
+    if (text !== undefined && !isToken(text)) throw this.refuse("must be one line of plain text");
+    return text;
   }
 
   /** Base64 of PEM text, decoded. */

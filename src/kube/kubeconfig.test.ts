@@ -47,6 +47,10 @@ describe("parseKubeconfig", () => {
       "/c, line 4: users.user.token must be a string",
     ],
     [
+      `users:\n- name: a\n  user:\n    token: |\n      ${SECRET}\n      ${SECRET}\n`,
+      "/c, line 4: users.user.token must be one line of plain text",
+    ],
+    [
       "clusters:\n- name: a\n  cluster: { insecure-skip-tls-verify: maybe }",
       "/c, line 3: clusters.cluster.insecure-skip-tls-verify must be true or false",
     ],
@@ -61,6 +65,14 @@ describe("parseKubeconfig", () => {
     });
     expect(problem.message).toBe(message);
     expect(problem.code).toBe("KubeconfigInvalid");
+  });
+
+  it("takes a token without the line break of its YAML block", () => {
+    const { users } = parseKubeconfig(
+      "users:\n- name: a\n  user:\n    token: |\n      abc\n",
+      "/c",
+    );
+    expect(users.map(({ token }) => token)).toEqual(["abc"]);
   });
 
   it("reads an empty file as a configuration without entries", () => {

@@ -157,7 +157,7 @@ function readUser(body: Field, entry: Entry): UserEntry {
     clientCertificateData: body.get("client-certificate-data").pem(),
     clientKey: body.get("client-key").string(),
     clientKeyData: body.get("client-key-data").pem(),
-    token: body.get("token").string(),
+    token: body.get("token").token(),
     tokenFile: body.get("tokenFile").string(),
     username: body.get("username").string(),
     password: body.get("password").string(),

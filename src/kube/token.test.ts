@@ -50,6 +50,11 @@ it("names a file that never was there, and finds it when it appears", async () =
   });
   writeFileSync(file, " ");
   await expect(source.current()).rejects.toMatchObject({ code: "CredentialFileUnreadable" });
+  writeFileSync(file, "two\nlines");
+  await expect(source.current()).rejects.toMatchObject({
+    code: "CredentialFileUnreadable",
+    message: `token file ${file} holds no token: it must be one line of plain text`,
+  });
   writeFileSync(file, "late");
   expect(await source.current()).toEqual({ authorization: "Bearer late" });
 });

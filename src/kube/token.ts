@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { Problem } from "../api/problem.ts";
 import type { Clock } from "../ports/clock.ts";
-import type { Credential, CredentialSource } from "./credential.ts";
+import { type Credential, type CredentialSource, isToken } from "./credential.ts";
 
 /** Projected service account tokens are renewed long before they expire, so a minute of delay is safe. */
 const REREAD_MS = 60_000;
@@ -18,6 +18,10 @@ export function createTokenFile(file: string, clock: Clock): CredentialSource {
       const token = (await readFile(file, "utf8")).trim();
       if (token === "")
         throw new Problem("CredentialFileUnreadable", `token file ${file} is empty`);
+      if (!isToken(token)) {
+        const message = `token file ${file} holds no token: it must be one line of plain text`;
+        throw new Problem("CredentialFileUnreadable", message);
+      }
       const authorization = `Bearer ${token}`;
       if (held?.authorization !== authorization) held = { authorization };
       return held;
