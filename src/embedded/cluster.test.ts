@@ -3,6 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { namesOf, TestCluster } from "../../test/embedded.ts";
 import { Disconnected } from "./fault.ts";
+import type { JsonObject } from "./types.ts";
 
 const MAPS = "/api/v1/namespaces/default/configmaps";
 
@@ -302,4 +303,30 @@ describe("garbage", () => {
       .map(({ object }) => (object["metadata"] as { readonly name: string }).name);
     expect(gone).toEqual(["leaf", "middle", "root"]);
   });
+});
+
+test("a CRD with CEL rules is taken with a warning that they are ignored", () => {
+  const test = new TestCluster();
+  const warningsFor = (plural: string, rules: JsonObject) => {
+    const openAPIV3Schema = {
+      type: "object",
+      properties: { spec: { type: "object", ...rules } },
+    };
+    const version = { served: true, storage: true, schema: { openAPIV3Schema } };
+    const answer = test.call("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
+      metadata: { name: `${plural}.example.dev` },
+      spec: {
+        group: "example.dev",
+        scope: "Cluster",
+        names: { plural, kind: plural },
+        versions: [{ name: "v1", ...version }],
+      },
+    });
+    expect(answer.status).toBe(201);
+    return answer.warnings;
+  };
+  expect(warningsFor("plain", {})).toBeUndefined();
+  expect(warningsFor("ruled", { "x-kubernetes-validations": [{ rule: "true" }] })).toEqual([
+    "the embedded server ignores x-kubernetes-validations of version v1",
+  ]);
 });

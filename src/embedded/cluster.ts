@@ -297,8 +297,11 @@ function answer(call: Call, status: number, body: JsonObject): ObjectAnswer {
 function answerObject(
   call: Call,
   written: { readonly status: number; readonly object: KubeObject },
-  warnings: readonly string[],
+  complaints: readonly string[],
 ): ObjectAnswer {
+  const { kind, target } = call;
+  const more = target.subresource === undefined ? kind.rules.warn?.(written.object) : undefined;
+  const warnings = [...complaints, ...(more ?? [])];
   return {
     ...answer(call, written.status, jsonOf(written.object)),
     ...(warnings.length === 0 ? {} : { warnings }),

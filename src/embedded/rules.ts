@@ -34,6 +34,8 @@ export interface Rules {
   readonly prepareUpdate?: (next: KubeObject, old: KubeObject, context: RuleContext) => KubeObject;
   readonly prepareStatus?: (next: KubeObject, old: KubeObject, context: RuleContext) => KubeObject;
   readonly validate?: (object: KubeObject) => readonly FieldFailure[];
+  /** What was stored but will not be acted on as a real server would, told to the writer. */
+  readonly warn?: (object: KubeObject) => readonly string[];
   readonly validateUpdate?: (next: KubeObject, old: KubeObject) => readonly FieldFailure[];
   readonly refusesDeleteCollection?: boolean;
   readonly refuseDelete?: (object: KubeObject) => ApiError | undefined;

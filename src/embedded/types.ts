@@ -40,6 +40,8 @@ export interface Schema {
   readonly "x-kubernetes-preserve-unknown-fields"?: boolean;
   readonly "x-kubernetes-int-or-string"?: boolean;
   readonly "x-kubernetes-embedded-resource"?: boolean;
+  /** CEL rules: kept, never evaluated. */
+  readonly "x-kubernetes-validations"?: readonly Json[];
   readonly "x-kubernetes-list-type"?: "atomic" | "set" | "map";
   readonly "x-kubernetes-list-map-keys"?: readonly string[];
   readonly "x-kubernetes-map-type"?: "atomic" | "granular";

@@ -6,6 +6,7 @@ import { invalid, required } from "../schema/failure.ts";
 import { asJson } from "../metadata.ts";
 import { checkLabelName, checkSubdomainName } from "../name.ts";
 import type { Rules } from "../rules.ts";
+import { eachChild } from "../schema/crdkeyword.ts";
 import { validateCrdSchema } from "../schema/crdschema.ts";
 import { partOf, withPart } from "../system.ts";
 import type { FieldFailure, Schema } from "../types.ts";
@@ -47,6 +48,7 @@ export const CRD_RULES: Rules = {
       : withPart(next, "status", { storedVersions: [...stored, ...added] });
   },
   validate: (object) => validateCrd(asCrd(object)),
+  warn: (object) => findCelRules(asCrd(object)),
   validateUpdate: (next, old) => validateCrdUpdate(asCrd(next), asCrd(old)),
   prepareDelete: (object, context) => {
     const { deletionTimestamp, finalizers = [] } = object.metadata;
@@ -91,6 +93,21 @@ function validateCrd(crd: Crd): FieldFailure[] {
   failures.push(...validateNames(names));
   failures.push(...validateVersions(versions));
   return failures;
+}
+
+function findCelRules(crd: Crd): readonly string[] {
+  return crd.spec.versions
+    .filter(({ schema }) => hasCelRules((schema?.openAPIV3Schema ?? {}) as Schema))
+    .map(({ name }) => `the embedded server ignores x-kubernetes-validations of version ${name}`);
+}
+
+/** CEL rules stand outside allOf, anyOf, oneOf and not: servers refuse them there. */
+function hasCelRules(schema: Schema): boolean {
+  let found = schema["x-kubernetes-validations"] !== undefined;
+  eachChild(schema, "", (child) => {
+    found ||= hasCelRules(child);
+  });
+  return found;
 }
 
 function validateNames(names: Crd["spec"]["names"] | undefined): FieldFailure[] {
