@@ -162,6 +162,14 @@ describe("one clear sentence and a non-zero exit", () => {
     expect(readdirSync(temp)).toEqual([]);
   });
 
+  test("for a name that would leave its folder, before anything is written", async () => {
+    const temp = temporaryDirectory();
+    const output = await refuse(["embedded", "--name", "../elsewhere"], temp);
+    expect(output).toContain("../elsewhere");
+    expect(output).toContain("ArgumentInvalid");
+    expect(readdirSync(temp)).toEqual([]);
+  });
+
   test("for a kubeconfig file that is already there, which stays as it was", async () => {
     const temp = temporaryDirectory();
     const file = kubeconfig(temp, { server: "https://127.0.0.1:1" });

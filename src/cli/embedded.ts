@@ -9,7 +9,7 @@ export async function runEmbedded(
   options: { readonly name: string; readonly port: string; readonly kubeconfig?: string },
 ): Promise<void> {
   const cluster = await startEmbeddedCluster(context, {
-    name: options.name,
+    name: parseName(options.name),
     port: parsePort(options.port),
     ...(options.kubeconfig === undefined ? {} : { kubeconfigPath: options.kubeconfig }),
   });
@@ -25,6 +25,13 @@ export async function runEmbedded(
   } finally {
     await cluster.stop();
   }
+}
+
+/** It becomes a file name and a context's name. */
+function parseName(text: string): string {
+  if (/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(text)) return text;
+  const message = `"${text}" is not a name: use up to 63 lower-case letters, digits and hyphens.`;
+  throw new Problem("ArgumentInvalid", message);
 }
 
 function parsePort(text: string): number {
