@@ -88,10 +88,25 @@ describe("request bodies", () => {
     expect(request?.query.get("dryRun")).toBe("All");
   });
 
+  test.each(["/apis/none.example.dev/v1/things", `${PATH}/x/token`])(
+    "%s, which nobody serves, is for the cluster to refuse, whatever is sent there",
+    async (path) => {
+      const cluster = new ScriptedCluster();
+      await call(await serve(cluster), path, {
+        method: "POST",
+        headers: { "Content-Type": "application/vnd.kubernetes.protobuf" },
+        body: "k8s",
+      });
+      expect(cluster.requests.map((request) => [request.path, request.body])).toEqual([
+        [path, undefined],
+      ]);
+    },
+  );
+
   test("what kubectl sends as protobuf reaches the cluster as JSON", async () => {
     const cluster = new ScriptedCluster();
     const namespace = "azhzAAoPCgJ2MRIJTmFtZXNwYWNlEhoKEgoCcTESABoAIgAqADIAOABCABIAGgIKABoAIgA=";
-    await call(await serve(cluster), "/api/v1/namespaces", {
+    await call(await serve(cluster), PATH, {
       method: "POST",
       headers: { "Content-Type": "application/vnd.kubernetes.protobuf" },
       body: Buffer.from(namespace, "base64"),

@@ -11,7 +11,7 @@ import { Disconnected } from "../fault.ts";
 import { isJsonArray, isJsonObject } from "../json.ts";
 import { encodeEmptyV2, renderOpenApi } from "./openapi.ts";
 import { type Reply, sendBytes, sendReply, sendText, wantsPretty } from "./reply.ts";
-import { isTrue } from "../request.ts";
+import { isTrue, parseTarget } from "../request.ts";
 import { ApiError, answerError, badRequest, methodNotAllowed } from "../status.ts";
 import { streamWatch, type WatchStream } from "./stream.ts";
 import { createPrinter, parseIncludeObject, renderPartial } from "../print/table.ts";
@@ -52,6 +52,7 @@ const OPENAPI_V2_ACCEPT = "application/com.github.proto-openapi.spec.v2@v1.0+pro
 // "@" is not allowed in a media type, and Go's clients refuse an answer that has it.
 const OPENAPI_V2_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
+const SUBRESOURCES: ReadonlySet<string> = new Set(["status", "finalize"]);
 const HEALTH_PATH = /^\/(livez|readyz|healthz)(\/ping)?$/;
 
 export async function handleExchange(
@@ -181,7 +182,11 @@ async function answerApi(
   const contentType = mediaTypeOf(request.headers["content-type"]);
   const userAgent = request.headers["user-agent"];
   const bytes = await readBody(request);
-  const body = method === "GET" ? undefined : decodeBody(bytes, { method, contentType });
+  // What nobody serves is 404 whatever is sent to it: kubectl sends protobuf to kinds that we do not have.
+  const body =
+    method === "GET" || !isServed(context.cluster, { method, path, query })
+      ? undefined
+      : decodeBody(bytes, { method, contentType });
   const answer = await context.cluster.request({
     method,
     path,
@@ -222,6 +227,21 @@ async function answerApi(
     warnings: answer.warnings,
     retryAfterSeconds: answer.retryAfterSeconds,
   });
+}
+
+function isServed(
+  cluster: ServedCluster,
+  request: Pick<ApiRequest, "method" | "path" | "query">,
+): boolean {
+  const target = parseTarget(request);
+  if (target === undefined) return false;
+  const { group, version, plural, subresource = "status" } = target;
+  return (
+    SUBRESOURCES.has(subresource) &&
+    cluster
+      .types()
+      .some(({ resource: r }) => r.group === group && r.version === version && r.plural === plural)
+  );
 }
 
 type Encoder = (served: ServedType) => (body: JsonObject, first: boolean) => JsonObject;
