@@ -15,6 +15,7 @@ import {
   serve,
 } from "../../test/edge.ts";
 import { isProblem } from "../api/problem.ts";
+import { explainListenError } from "./server.ts";
 
 function decode(text: string): string {
   return Buffer.from(text, "base64").toString();
@@ -131,6 +132,15 @@ describe("the server itself", () => {
       `port ${port} on 127.0.0.1 is already in use`,
     );
     expect(isProblem(error) && error.hint).toMatch(/another port/);
+  });
+
+  // By its function: who runs tests as root may listen everywhere.
+  test("a port that only root may have is one clear sentence too", () => {
+    const refused = Object.assign(new Error("listen EACCES"), { code: "EACCES" });
+    const error = explainListenError(refused, "127.0.0.1", 80);
+    expect(isProblem(error, "ArgumentInvalid") && error.message).toBe(
+      "this user may not listen on port 80 of 127.0.0.1",
+    );
   });
 
   test("closing ends watches and idle, half-open and silent connections, and frees the port", async () => {

@@ -163,7 +163,17 @@ function listen(server: Server, host: string, port: number): Promise<void> {
   });
 }
 
-function explainListenError(error: NodeJS.ErrnoException, host: string, port: number): Error {
+export function explainListenError(
+  error: NodeJS.ErrnoException,
+  host: string,
+  port: number,
+): Error {
+  if (error.code === "EACCES") {
+    return new Problem("ArgumentInvalid", `this user may not listen on port ${port} of ${host}`, {
+      hint: "choose a port from 1024 up: 0 takes a free one",
+      cause: error,
+    });
+  }
   if (error.code !== "EADDRINUSE") {
     return new Error(`cannot listen on ${host} port ${port}: ${error.message}`, { cause: error });
   }
