@@ -214,9 +214,9 @@ test("an embedded cluster runs until SIGTERM, takes its kubeconfig along, and CR
   expect(readdirSync(temp)).toEqual([]);
 });
 
-test("the demo tells its whole story, ends well and leaves nothing behind", async () => {
+test("the demo tells its whole story, ends by itself without a terminal, and leaves nothing behind", async () => {
   const temp = temporaryDirectory();
-  const run = isthmus(["demo", "--script"], temp);
+  const run = isthmus(["demo"], temp);
   expect(await run.exit).toBe(0);
   expect(run.output()).toMatch(/checkout\s+ClusterSetIP\s+\["10\./);
   expect(run.output()).toContain("Conflict=True PortConflict");
@@ -226,7 +226,7 @@ test("the demo tells its whole story, ends well and leaves nothing behind", asyn
 
 test("the demo stays until Ctrl-C, then cleans up", async () => {
   const temp = temporaryDirectory();
-  const run = isthmus(["demo"], temp);
+  const run = isthmus(["demo", "--stay"], temp);
   await run.prints("Ctrl-C ends them");
   run.process.kill("SIGINT");
   expect(await run.exit).toBe(0);

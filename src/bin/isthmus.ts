@@ -20,6 +20,7 @@ process.exitCode = await runCli(process.argv.slice(2), {
   out: (line) => process.stdout.write(`${line}\n`),
   error: (line) => process.stderr.write(`${line}\n`),
   color: process.stdout.isTTY && process.env["NO_COLOR"] === undefined,
+  interactive: process.stdin.isTTY && process.stdout.isTTY,
   env: process.env,
   home: homedir(),
   clock: systemClock,

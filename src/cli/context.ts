@@ -6,6 +6,8 @@ export interface CliContext {
   readonly out: (line: string) => void;
   readonly error: (line: string) => void;
   readonly color: boolean;
+  /** A person sits at the other end. */
+  readonly interactive: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly home: string;
   readonly clock: Clock;

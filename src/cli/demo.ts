@@ -25,15 +25,22 @@ import {
 
 export async function runDemo(
   context: CliContext,
-  options: { readonly script: boolean },
+  options: { readonly stays: boolean },
 ): Promise<void> {
   const running: { stop(): Promise<void> }[] = [];
   try {
     const stage = createStage(context);
     const [east, west] = await openScene(context, stage, running);
     await tellStory(stage, { east, west });
+    if (!options.stays) {
+      context.out("");
+      context.out(
+        "That is all. With --stay the clusters go on running, for you to try them with kubectl.",
+      );
+      return;
+    }
     printNextSteps(context, [east, west]);
-    if (!options.script) await untilStopped(context.signal);
+    await untilStopped(context.signal);
   } finally {
     for (const part of running.toReversed()) await part.stop();
   }

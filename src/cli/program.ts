@@ -34,10 +34,13 @@ function createProgram(context: CliContext): Command {
   program
     .command("demo")
     .description("two embedded clusters with real objects in them; needs nothing but Node")
-    .option("--script", "tell the story and leave, without waiting for Ctrl-C")
-    .action(async (options: { script?: boolean }) => {
+    .option("--stay", "leave the clusters running until Ctrl-C: the default in a terminal")
+    .option("--script", "tell the story and leave: the default without a terminal")
+    .action(async (options: { stay?: boolean; script?: boolean }) => {
       const { runDemo } = await import("./demo.ts");
-      await runDemo(context, { script: options.script ?? false });
+      // Nobody is there to press Ctrl-C in a pipeline.
+      const stays = options.script === true ? false : (options.stay ?? context.interactive);
+      await runDemo(context, { stays });
     });
 
   program
