@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { CUSTOM_RESOURCE_DEFINITION, SERVICE } from "../src/api/builtin.ts";
-import { SERVICE_IMPORT_CRD } from "../src/api/mcs.ts";
+import { SERVICE_IMPORT, SERVICE_IMPORT_CRD } from "../src/api/mcs.ts";
 import { CentralWorld, SHOP } from "./centralWorld.ts";
 import { aService } from "./scenarios/objects.ts";
 import { expectUsable } from "./scenarios/outcome.ts";
@@ -60,6 +60,26 @@ describe("no more is written than is needed", () => {
     await expectUsable(west!.site.in("fresh"), "web", ["10.1.0.1"]);
     const made = west!.line.writes().filter((text) => text === "apply namespaces fresh");
     expect(made).toEqual(["apply namespaces fresh"]);
+  });
+});
+
+describe("after a cluster was away", () => {
+  test("its informers come back together: a Service is not written for an import that is gone", async () => {
+    const world = await open("east", "north", "west");
+    const [east, , west] = world.sites;
+    await east!.site.offer("web", ["10.1.0.1"]);
+    world.start();
+    for (let round = 0; round < 5; round += 1) {
+      await world.pass(20);
+      west!.line.cut();
+      await world.pass(120);
+      await west!.site.delete(SERVICE_IMPORT, "web");
+      west!.line.forgetWrites();
+      west!.line.heal();
+      await world.pass(60);
+      await expectUsable(west!.site, "web", ["10.1.0.1"]);
+      expect(west!.line.writes().length).toBeLessThan(20);
+    }
   });
 });
 

@@ -73,6 +73,11 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
     random,
     resource,
     onError: (error: InformerError) => options.onError(resource, error),
+    // Back together, or one cache is half a minute older than another, and what we write by both is wrong: a Service for
+    // an import that is gone is collected at once, and would be written again and again.
+    onRecovery: () => {
+      for (const informer of informers) informer.retryNow();
+    },
   });
 
   /** What we wrote has come back: from here on the cache is right. */

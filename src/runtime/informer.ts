@@ -53,6 +53,8 @@ export interface InformerOptions<T extends KubeObject, R> {
   readonly onChange: (key: string, before: R | undefined, after: R | undefined) => void;
   /** The place to log: nothing else tells of failures. */
   readonly onError: (error: InformerError) => void;
+  /** The server answers again after a failure: others that wait for it need not wait any longer. */
+  readonly onRecovery?: () => void;
   readonly clock: Clock;
   readonly random: Random;
   readonly metrics?: InformerMetrics;
@@ -68,6 +70,8 @@ export interface Informer<R> {
   byIndex(name: string, value: string): R[];
   /** Monotonic time of the last proof that the server is alive and the stream current; undefined before the first. */
   lastContact(): number | undefined;
+  /** Cuts a pause after a failure short, but none that the server asked for. */
+  retryNow(): void;
   /** No call to `onChange` after this. Resolves when nothing of it is left running. */
   stop(): Promise<void>;
 }
@@ -112,6 +116,9 @@ export function createInformer<T extends KubeObject>(
   let resumeAt: string | undefined;
   let failuresInARow = 0;
   let expiriesInARow = 0;
+  let hasRecovered = true;
+  let pausing: AbortController | undefined;
+  let isAskedToWait = false;
 
   metrics?.objects(0);
   metrics?.lists(0);
@@ -122,8 +129,16 @@ export function createInformer<T extends KubeObject>(
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
       const pauseMs = resumeAt === undefined ? await listAll() : await watchOnce(resumeAt);
-      if (pauseMs > 0) await sleep(clock, pauseMs, stopping.signal).catch(() => undefined);
+      if (pauseMs > 0) await pause(pauseMs);
     }
+  }
+
+  async function pause(pauseMs: number): Promise<void> {
+    if (stopping.signal.aborted) return;
+    pausing = new AbortController();
+    await sleep(clock, pauseMs, pausing.signal).catch(() => undefined);
+    pausing = undefined;
+    isAskedToWait = false;
   }
 
   /** Answers how long to pause. Pages are stored as they come, so that never more than one is held. */
@@ -137,6 +152,7 @@ export function createInformer<T extends KubeObject>(
         const page = await readPage(next);
         if (stopping.signal.aborted) return 0;
         first ??= page;
+        noteRecovery();
         for (const object of page.items) {
           const key = keyOf(object.metadata);
           seen.add(key);
@@ -179,6 +195,7 @@ export function createInformer<T extends KubeObject>(
     const onOpen = (): void => {
       lastContactMs = clock.monotonic();
       openedMs ??= lastContactMs;
+      noteRecovery();
     };
     try {
       await runBounded({ clock, boundMs, stop: stopping.signal }, (signal) => {
@@ -213,12 +230,21 @@ export function createInformer<T extends KubeObject>(
   function failed(during: "list" | "watch", error: unknown, livedMs = 0): number {
     if (stopping.signal.aborted) return 0;
     failuresInARow++;
+    hasRecovered = false;
     const growing = backoffMs(BACKOFF, failuresInARow, random) - livedMs;
     const leastMs = BACKOFF.baseMs * random();
-    const retryInMs = Math.max(retryAfterMs(error, random), growing, leastMs);
+    const askedMs = retryAfterMs(error, random);
+    isAskedToWait = askedMs > 0;
+    const retryInMs = Math.max(askedMs, growing, leastMs);
     metrics?.failures(++totals.failures);
     onError({ during, error, retryInMs });
     return retryInMs;
+  }
+
+  function noteRecovery(): void {
+    if (hasRecovered) return;
+    hasRecovered = true;
+    options.onRecovery?.();
   }
 
   function receive(event: WatchEvent<T>): void {
@@ -290,8 +316,12 @@ export function createInformer<T extends KubeObject>(
     list: () => cache.list(),
     byIndex: (name, value) => cache.byIndex(name, value),
     lastContact: () => lastContactMs,
+    retryNow() {
+      if (!isAskedToWait) pausing?.abort();
+    },
     stop() {
       stopping.abort(new Error(`the informer of ${resource.plural} was stopped`));
+      pausing?.abort();
       for (const { reject } of waiters) reject(stopping.signal.reason);
       waiters = [];
       return ended;

@@ -185,3 +185,36 @@ test("pages that expire in the midst restart the list; if they always do, it is 
     "thing-0: 5002 → 5004",
   ]);
 });
+
+test("told that the server is back, it cuts its pause short; but not one that the server asked for", async () => {
+  const { clock, store, informer } = anInformer((store) => {
+    store.always.list = new StoreError("Unreachable", "no route");
+  });
+  await clock.advance(10 * MINUTE);
+  const before = store.requestsOf("list").length;
+  informer.retryNow();
+  await clock.advance(0);
+  expect(store.requestsOf("list")).toHaveLength(before + 1);
+  store.always.list = new StoreError("TooManyRequests", "busy", { retryAfterSeconds: 90 });
+  informer.retryNow();
+  await clock.advance(0);
+  informer.retryNow();
+  await clock.advance(89_999);
+  expect(store.requestsOf("list")).toHaveLength(before + 2);
+  await informer.stop();
+});
+
+test("it tells once that the server is back after a failure, and not of a first success", async () => {
+  let recoveries = 0;
+  const { clock, store, informer } = anInformer(() => undefined, {
+    onRecovery: () => {
+      recoveries += 1;
+    },
+  });
+  await clock.advance(MINUTE);
+  expect(recoveries).toBe(0);
+  store.endWatches(new StoreError("Unreachable", "reset"));
+  await clock.advance(MINUTE);
+  expect(recoveries).toBe(1);
+  await informer.stop();
+});
