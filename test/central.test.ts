@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { CUSTOM_RESOURCE_DEFINITION, SERVICE } from "../src/api/builtin.ts";
 import { SERVICE_IMPORT, SERVICE_IMPORT_CRD } from "../src/api/mcs.ts";
 import { CentralWorld, SHOP } from "./centralWorld.ts";
-import { aService } from "./scenarios/objects.ts";
+import { aService, anImport } from "./scenarios/objects.ts";
 import { expectUsable } from "./scenarios/outcome.ts";
 
 async function open(...ids: readonly string[]): Promise<CentralWorld> {
@@ -44,6 +44,21 @@ describe("what central waits for is told to it, or it looks again", () => {
     await world.pass(10);
     await expectUsable(west!.site, "web", ["10.1.0.1"]);
   });
+});
+
+test("an address that an import by hand asked for and another Service has: free again, it is given (R61)", async () => {
+  const world = await open("east");
+  const { site } = world.sites[0]!;
+  const ip = (await site.serve("occupant")).spec!.clusterIP!;
+  world.start();
+  await site.create(SERVICE_IMPORT, anImport(SHOP, "legacy", { ips: [ip] }));
+  await world.pass(10);
+  const { Ready } = await site.importConditions("legacy");
+  expect(Ready).toMatchObject({ status: "False", reason: "IPNotAvailable" });
+  await site.delete(SERVICE, "occupant");
+  await world.pass(40);
+  expect((await site.derived("legacy")).spec?.clusterIP).toBe(ip);
+  expect(await site.importConditions("legacy")).toMatchObject({ Ready: { status: "True" } });
 });
 
 describe("no more is written than is needed", () => {

@@ -33,6 +33,7 @@ export interface ImporterOptions {
 
 /** import, derived Service, addresses, status: each needs the one before; a type flip adds one more. */
 const MAX_ROUNDS = 6;
+const ASK_AGAIN_MS = 30_000;
 
 export async function reconcileImport(
   options: ImporterOptions,
@@ -54,6 +55,8 @@ export async function reconcileImport(
     }
   }
   if (!hasAddress(view, service)) addresses.forget(service);
+  // Whoever holds the address may let go of it, and nothing tells us when.
+  if (refusedIp !== undefined) return { afterMs: ASK_AGAIN_MS };
   return freshness.isAhead(service) ? { afterMs: REMEMBER_MS } : "done";
 }
 

@@ -10,11 +10,16 @@ import type { Site } from "./site.ts";
 import type { DefineScenario } from "./suite.ts";
 import type { World } from "./world.ts";
 
-/** An address of the cluster's first service range that nobody is likely to have. */
-function pickIp(site: Site): string {
+/** One that no Service of the cluster has now: other scenarios take addresses at the same time. */
+async function pickIp(site: Site): Promise<string> {
   const [a, b] = site.serviceCidrs[0]!.split(".");
+  const page = await site.store.list(SERVICE);
+  const taken = new Set(page.items.flatMap((service) => service.spec?.clusterIPs ?? []));
   const part = () => 1 + Math.floor(Math.random() * 250);
-  return `${a}.${b}.${part()}.${part()}`;
+  let ip: string;
+  do ip = `${a}.${b}.${part()}.${part()}`;
+  while (taken.has(ip));
+  return ip;
 }
 
 async function writeImport(world: World, site: Site, ips?: readonly string[]): Promise<void> {
@@ -70,7 +75,7 @@ export function handmadeScenarios(scenario: DefineScenario): void {
 
   scenario("an import written by hand may ask for its address (R61)", async (world) => {
     const [east] = world.sites;
-    const ip = pickIp(east);
+    const ip = await pickIp(east);
     world.start();
     await writeImport(world, east, [ip]);
     await eventually("it has the address that was asked for", async () => {
