@@ -13,8 +13,9 @@ import {
 } from "../api/builtin.ts";
 import { CLUSTER_PROPERTY } from "../api/about.ts";
 import { SERVICE_EXPORT } from "../api/mcs.ts";
-import { CLUSTER_ID_PROPERTY } from "../api/names.ts";
+import { CLUSTER_ID_PROPERTY, SERVICE_NAME_LABEL } from "../api/names.ts";
 import { apiVersionOf, type KubeObject, type Resource } from "../api/object.ts";
+import { buildPath } from "../kube/path.ts";
 import { sleep } from "../ports/clock.ts";
 import type { CliContext } from "./context.ts";
 import type { RunningCluster } from "./embeddedCluster.ts";
@@ -51,16 +52,10 @@ export function createStage(context: CliContext): Stage {
       context.out(
         `   ${cyan(cluster.name)} ${dim(`$ kubectl get ${resource.plural}${scope}${filter}`)}`,
       );
-      const base = resource.group === "" ? "/api" : "/apis";
-      const inNamespace = resource.namespaced ? `namespaces/${SHOP}/` : "";
-      const answer = await cluster.client.request(
-        "GET",
-        `${base}/${apiVersionOf(resource)}/${inNamespace}${resource.plural}`,
-        {
-          headers: { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" },
-          ...(selector === undefined ? {} : { query: { labelSelector: selector } }),
-        },
-      );
+      const answer = await cluster.client.request("GET", buildPath(resource, { namespace: SHOP }), {
+        headers: { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" },
+        query: { labelSelector: selector },
+      });
       const table = answer.body as Table;
       const lines = (table.rows ?? []).length === 0 ? ["No resources found."] : renderTable(table);
       for (const line of lines) context.out(`   ${line}`);
@@ -146,4 +141,4 @@ export async function listBackends(cluster: RunningCluster): Promise<readonly st
   return page.items.flatMap((slice) => slice.endpoints.flatMap((endpoint) => endpoint.addresses));
 }
 
-export const IMPORTED = `multicluster.kubernetes.io/service-name=${CHECKOUT.name}`;
+export const IMPORTED = `${SERVICE_NAME_LABEL}=${CHECKOUT.name}`;

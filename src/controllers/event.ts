@@ -3,9 +3,8 @@
 import { EVENT } from "../api/builtin.ts";
 import { apiVersionOf, type KubeObject, type Resource } from "../api/object.ts";
 import type { EventNote } from "../core/event.ts";
-import type { Clock } from "../ports/clock.ts";
+import { type Clock, formatTime } from "../ports/clock.ts";
 import { isStoreError, type Store } from "../ports/store.ts";
-import { formatTime } from "./time.ts";
 
 /** The API server refuses longer messages. */
 const MESSAGE_MAX_LENGTH = 1024;

@@ -10,15 +10,15 @@ import { mergeShares } from "../core/merge.ts";
 import type { Liveness } from "../core/liveness.ts";
 import { isHeld } from "../core/plan.ts";
 import type { Policy } from "../core/policy.ts";
-import type { Clock } from "../ports/clock.ts";
+import { type Clock, formatTime } from "../ports/clock.ts";
 import type { Hub } from "../ports/hub.ts";
 import type { Store } from "../ports/store.ts";
 import { type Freshness, REMEMBER_MS } from "../runtime/freshness.ts";
+import { keyOf } from "../runtime/informer.ts";
 import type { Outcome } from "../runtime/queue.ts";
 import { applyWrites } from "./apply.ts";
 import { observeAwaited } from "./awaited.ts";
 import { recordEvents } from "./event.ts";
-import { formatTime } from "./time.ts";
 import type { ClusterView } from "./view.ts";
 
 export interface ExporterOptions {
@@ -88,7 +88,7 @@ async function writeStatus(
   signal: AbortSignal,
 ): Promise<void> {
   const { store, freshness, clock } = options;
-  const owner = `${serviceExport.metadata.namespace ?? ""}/${serviceExport.metadata.name ?? ""}`;
+  const owner = keyOf(serviceExport.metadata);
   const writes = planExportStatus(serviceExport, judgements, formatTime(clock.now()));
   if (writes.length === 0) return;
   await applyWrites({ store, freshness, owner, signal }, writes);

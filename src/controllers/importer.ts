@@ -7,7 +7,7 @@ import { readVirtualIps } from "../core/derived.ts";
 import type { Liveness } from "../core/liveness.ts";
 import { type ImportInput, type NamespaceState, planImport } from "../core/plan.ts";
 import type { Policy } from "../core/policy.ts";
-import type { Clock } from "../ports/clock.ts";
+import { type Clock, formatTime } from "../ports/clock.ts";
 import type { Hub } from "../ports/hub.ts";
 import { isAbsentObject, isStoreError, type Store } from "../ports/store.ts";
 import { type Freshness, REMEMBER_MS } from "../runtime/freshness.ts";
@@ -15,7 +15,6 @@ import type { Outcome } from "../runtime/queue.ts";
 import type { Addresses } from "./addresses.ts";
 import { applyWrites, RefusedWrite } from "./apply.ts";
 import { observeAwaited } from "./awaited.ts";
-import { formatTime } from "./time.ts";
 import type { ClusterView } from "./view.ts";
 
 export interface ImporterOptions {

@@ -48,7 +48,6 @@ export interface ClusterViewOptions {
 
 export interface ClusterView {
   whenSynced(): Promise<void>;
-  isSynced(): boolean;
   /** The one that the service belongs in. */
   namespace(key: ServiceKey): Namespace | undefined;
   service(key: ServiceKey): Service | undefined;
@@ -82,12 +81,11 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
 
   /** What we wrote has come back: from here on the cache is right. */
   function noteImport(
-    owner: ServiceKey | undefined,
+    owner: ServiceKey,
     resource: Resource,
     before: KubeObject | undefined,
     after: KubeObject | undefined,
   ): void {
-    if (owner === undefined) return;
     importFreshness.saw(owner, resource, pair(before, after));
     onImport(owner);
   }
@@ -137,22 +135,19 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
     key: ServiceKey,
     resource: Resource<T>,
     cached: T | undefined,
+    freshness = importFreshness,
   ) {
-    const known = importFreshness.correct(key, resource, cached === undefined ? [] : [cached]);
-    return known[0];
+    return freshness.correct(key, resource, cached === undefined ? [] : [cached])[0];
   }
 
   return {
     whenSynced: async () => {
       await Promise.all(informers.map((informer) => informer.whenSynced()));
     },
-    isSynced: () => informers.every((informer) => informer.isSynced()),
     namespace: (key) => corrected(key, NAMESPACE, namespaces.get(splitServiceKey(key).namespace)),
     service: (key) => services.get(key),
-    serviceExport: (key) => {
-      const cached = serviceExports.get(key);
-      return exportFreshness.correct(key, SERVICE_EXPORT, cached === undefined ? [] : [cached])[0];
-    },
+    serviceExport: (key) =>
+      corrected(key, SERVICE_EXPORT, serviceExports.get(key), exportFreshness),
     serviceImport: (key) => corrected(key, SERVICE_IMPORT, serviceImports.get(key)),
     derived: (key) => {
       const { namespace } = splitServiceKey(key);

@@ -4,7 +4,7 @@ import type { KubeObject } from "../api/object.ts";
 import { applyPatch } from "./apply/apply.ts";
 import { decodeBody, decodePatched } from "./decode.ts";
 import { isJsonObject } from "./json.ts";
-import { formatTime, jsonOf } from "./metadata.ts";
+import { jsonOf } from "./metadata.ts";
 import { applyJsonPatch, applyMergePatch, PatchError } from "./patch/patch.ts";
 import { ApiError, badRequest, notFound, unsupportedMediaType } from "./status.ts";
 import { objectKeyOf } from "./storage.ts";
@@ -14,7 +14,7 @@ import type { Json, JsonObject } from "./types.ts";
 import {
   createObject,
   type Engine,
-  resetFields,
+  ownershipContext,
   updateObject,
   type WriteRequest,
   type Written,
@@ -110,13 +110,7 @@ function applyConfiguration(
     metadata as { namespace?: string; name?: string },
     () =>
       applyPatch({
-        schema: kind.served.schema,
-        definitions: kind.served.definitions,
-        manager: options.fieldManager,
-        apiVersion: kind.apiVersion,
-        ...(subresource === undefined ? {} : { subresource }),
-        resetFields: resetFields(request),
-        time: formatTime(engine.clock.now()),
+        ...ownershipContext(engine, request),
         live: old === undefined ? undefined : jsonOf(old),
         liveManagedFields: old?.metadata.managedFields ?? [],
         patch: body,

@@ -18,11 +18,6 @@ const LONGEST_PREFIX = 63 - GENERATED_LENGTH;
 const ANNOTATION_BYTES = 256 * 1024;
 const STANDARD_FINALIZERS = new Set(["kubernetes", "orphan", "foregroundDeletion"]);
 
-/** RFC 3339 in whole seconds, as metav1.Time is written. */
-export function formatTime(nowMs: number): string {
-  return `${new Date(nowMs).toISOString().slice(0, 19)}Z`;
-}
-
 export function generateUid(random: Random): string {
   const hex = Array.from({ length: 32 }, (_, at) => {
     if (at === 12) return "4";

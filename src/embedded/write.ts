@@ -2,13 +2,12 @@
 // Patches end here too. Never parses requests and never looks at faults.
 
 import type { KubeObject, ManagedFieldsEntry, ObjectMeta } from "../api/object.ts";
-import type { Clock, Random } from "../ports/clock.ts";
+import { type Clock, formatTime, type Random } from "../ports/clock.ts";
 import { retainTimestamps, trackUpdate } from "./apply/apply.ts";
 import { invalid as invalidValue } from "./schema/failure.ts";
 import { equalJson } from "./json.ts";
 import type { Kind } from "./kind.ts";
 import {
-  formatTime,
   generateName,
   generateUid,
   jsonOf,
@@ -175,7 +174,7 @@ export function store(engine: Engine, kind: Kind, object: KubeObject): KubeObjec
 }
 
 /** Fields that this endpoint leaves as they were, in the terms of server-side apply. */
-export function resetFields(request: WriteRequest): readonly (readonly string[])[] {
+function resetFields(request: WriteRequest): readonly (readonly string[])[] {
   const { hasStatus, builtin } = request.kind.served;
   if (request.subresource === "status") return builtin ? [["spec"]] : [["metadata"], ["spec"]];
   return hasStatus ? [["status"]] : [];
@@ -204,22 +203,29 @@ function dropReset(
   return objectOf(before["status"] === undefined ? rest : { ...rest, status: before["status"] });
 }
 
+/** What server-side apply and the tracking of updates both ask for: whose write it is, of which kind, and when. */
+export function ownershipContext(engine: Engine, request: WriteRequest) {
+  const { kind, options, subresource } = request;
+  return {
+    schema: kind.served.schema,
+    definitions: kind.served.definitions,
+    manager: options.fieldManager,
+    apiVersion: kind.apiVersion,
+    ...(subresource === undefined ? {} : { subresource }),
+    resetFields: resetFields(request),
+    time: formatTime(engine.clock.now()),
+  };
+}
+
 function track(
   engine: Engine,
   request: WriteRequest,
   before: KubeObject | undefined,
   after: KubeObject,
 ): readonly ManagedFieldsEntry[] {
-  const { kind, options, subresource } = request;
   try {
     return trackUpdate({
-      schema: kind.served.schema,
-      definitions: kind.served.definitions,
-      manager: options.fieldManager,
-      apiVersion: kind.apiVersion,
-      ...(subresource === undefined ? {} : { subresource }),
-      resetFields: resetFields(request),
-      time: formatTime(engine.clock.now()),
+      ...ownershipContext(engine, request),
       before: before === undefined ? undefined : jsonOf(before),
       after: jsonOf(after),
       operation: "Update",

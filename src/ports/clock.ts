@@ -16,6 +16,11 @@ export interface Clock {
 /** Uniform in [0, 1). */
 export type Random = () => number;
 
+/** A wall-clock time as Kubernetes writes it, in whole seconds: "2026-01-02T03:04:05Z". */
+export function formatTime(nowMs: number): string {
+  return `${new Date(nowMs).toISOString().slice(0, 19)}Z`;
+}
+
 /** Resolves after `delayMs`, or rejects with the signal's reason when it aborts first. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -6,7 +6,7 @@ import type { KubeObject } from "../../api/object.ts";
 import { createCustomKinds } from "../custom.ts";
 import { equalJson } from "../json.ts";
 import type { Kind } from "../kind.ts";
-import { formatTime } from "../metadata.ts";
+import { formatTime } from "../../ports/clock.ts";
 import { type Host, partOf, withPart } from "../system.ts";
 import { CLEANUP } from "./crdrules.ts";
 

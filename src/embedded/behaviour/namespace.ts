@@ -3,7 +3,7 @@
 
 import type { KubeObject } from "../../api/object.ts";
 import { isJsonArray, isJsonObject } from "../json.ts";
-import { formatTime } from "../metadata.ts";
+import { formatTime } from "../../ports/clock.ts";
 import { checkLabelName } from "../name.ts";
 import type { Rules } from "../rules.ts";
 import { forbidden } from "../status.ts";

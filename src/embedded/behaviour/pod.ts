@@ -3,7 +3,7 @@
 import type { KubeObject } from "../../api/object.ts";
 import { forbidden, required } from "../schema/failure.ts";
 import { equalJson, isJsonArray, isJsonObject } from "../json.ts";
-import { formatTime } from "../metadata.ts";
+import { formatTime } from "../../ports/clock.ts";
 import { checkSubdomainName } from "../name.ts";
 import type { Rules } from "../rules.ts";
 import { type Host, partOf, withPart } from "../system.ts";
