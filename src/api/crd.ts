@@ -109,6 +109,7 @@ const PLAIN_KEYWORDS = [
   "maximum",
   "minItems",
   "maxItems",
+  "maxProperties",
   "x-kubernetes-list-type",
   "x-kubernetes-list-map-keys",
 ] as const;

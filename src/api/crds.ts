@@ -2,7 +2,9 @@
 
 import { CLUSTER_PROPERTY_CRD } from "./about.ts";
 import type { CustomResourceDefinition } from "./builtin.ts";
+import { ENDPOINT_SHARE_CRD, SERVICE_SHARE_CRD } from "./hubshare.ts";
 import { CLUSTER_MEMBER_CRD } from "./isthmus.ts";
+import { JOIN_TOKEN_CRD } from "./jointoken.ts";
 import { SERVICE_EXPORT_CRD, SERVICE_IMPORT_CRD } from "./mcs.ts";
 
 /** In every member cluster. */
@@ -13,6 +15,11 @@ export const MEMBER_CRDS: readonly CustomResourceDefinition[] = [
 ];
 
 /** In the hub's cluster. */
-export const HUB_CRDS: readonly CustomResourceDefinition[] = [CLUSTER_MEMBER_CRD];
+export const HUB_CRDS: readonly CustomResourceDefinition[] = [
+  CLUSTER_MEMBER_CRD,
+  SERVICE_SHARE_CRD,
+  ENDPOINT_SHARE_CRD,
+  JOIN_TOKEN_CRD,
+];
 
 export const CRDS: readonly CustomResourceDefinition[] = [...MEMBER_CRDS, ...HUB_CRDS];

@@ -23,6 +23,17 @@ export function importedSliceName(source: {
   return `${name}-${cluster}-${digest(`${service} ${cluster} ${slice}`)}`;
 }
 
+/** On the hub, in its cluster's namespace: namespace and name of the service. Neither can hold a dot. */
+export function serviceShareName(service: ServiceKey): string {
+  const { namespace, name } = splitServiceKey(service);
+  return `${namespace}.${name}`;
+}
+
+/** On the hub, one per source slice, whose name may be too long to be part of another. */
+export function endpointShareName(service: ServiceKey, slice: string): string {
+  return `${serviceShareName(service)}.${digest(slice)}`;
+}
+
 /** Lower-case base32hex of SHA-256, cut: 50 bits. */
 function digest(text: string): string {
   const bytes = createHash("sha256").update(text).digest();

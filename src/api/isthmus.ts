@@ -14,7 +14,7 @@ import { conditions, type Immutable } from "./schema.ts";
 export const ISTHMUS_RELEASE = crdReleaseLabels({
   owner: ISTHMUS_GROUP,
   release: "v0.1.0",
-  revision: 0,
+  revision: 1,
 });
 
 /** A label value: regions and zones are compared with the labels that nodes carry. */

@@ -37,6 +37,16 @@ export function isReservedPropertyName(name: string): boolean {
   return /(^|\.)(k8s\.io|kubernetes\.io)$/.test(name);
 }
 
+/** On a ServiceExport: what becomes of this cluster's endpoints elsewhere once the cluster is lost. */
+export const WHEN_LOST_ANNOTATION = "isthmus.dev/when-lost";
+
+/** Namespace in every member for what Isthmus itself needs there: credentials, the agent's Lease. */
+export const SYSTEM_NAMESPACE = "isthmus-system";
+/** Namespace of the hub for what belongs to no single member: Leases, join tokens. */
+export const HUB_NAMESPACE = "isthmus-hub";
+/** Each member has a namespace of its own on the hub. Who wrote something there is known by it, and by nothing else. */
+const MEMBER_NAMESPACE_PREFIX = "isthmus-member-";
+
 /** One RFC 1123 label. */
 export const LABEL_PATTERN = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
 export const LABEL_MAX_LENGTH = 63;
@@ -94,6 +104,20 @@ function suggestLabel(text: string): string {
     .replaceAll(/[^a-z0-9]+/g, "-")
     .replaceAll(/^-+|-+$/g, "");
   return label === "" ? "east-1" : label;
+}
+
+/** The longest id whose namespace on a hub is still one label. */
+export const HUB_CLUSTER_ID_MAX_LENGTH = LABEL_MAX_LENGTH - MEMBER_NAMESPACE_PREFIX.length;
+
+export function memberNamespace(cluster: ClusterId): string {
+  return MEMBER_NAMESPACE_PREFIX + cluster;
+}
+
+/** Undefined for a namespace that belongs to no member. */
+export function memberOfNamespace(namespace: string): ClusterId | undefined {
+  if (!namespace.startsWith(MEMBER_NAMESPACE_PREFIX)) return undefined;
+  const id = namespace.slice(MEMBER_NAMESPACE_PREFIX.length);
+  return isClusterId(id) ? id : undefined;
 }
 
 export function serviceKey(ref: { readonly namespace: string; readonly name: string }): ServiceKey {

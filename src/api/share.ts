@@ -42,7 +42,12 @@ export interface ServiceShare extends SharedService {
   readonly exportedAt: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
+  /** What becomes of this cluster's endpoints elsewhere once it is lost; absent: withdraw. */
+  readonly whenLost?: WhenLost;
 }
+
+/** withdraw: they go. unready: they stay, not ready. keep: they stay as they are. */
+export type WhenLost = "withdraw" | "unready" | "keep";
 
 /** One source EndpointSlice of a shared service. */
 export interface EndpointShare {

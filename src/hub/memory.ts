@@ -39,6 +39,8 @@ export function createMemoryHub(clock: Clock, hasStrangers: () => boolean): Memo
   }
 
   return {
+    whenSynced: async () => undefined,
+    rejections: () => [],
     admit(cluster) {
       if (members.has(cluster)) return false;
       members.set(cluster, { isComplete: false, heardAtMs: clock.monotonic() });
@@ -70,6 +72,8 @@ export function createMemoryHub(clock: Clock, hasStrangers: () => boolean): Memo
       if (ofService.size === 0) shares.delete(service);
       tellService(service);
     },
+    published: (cluster) =>
+      new Set([...shares].flatMap(([service, of]) => (of.has(cluster) ? service : []))),
     async completeSync(cluster) {
       const member = requireMember(cluster);
       if (member.isComplete) return;

@@ -1,7 +1,9 @@
-// Port: where the shares of all clusters meet. Adapters: in memory (central mode), later a Kubernetes API (agents).
+// Port: where the shares of all clusters meet. Adapters: in memory (central mode), a Kubernetes API (agents).
+// test/contract/hub.ts runs one suite against both.
 
 import type { ClusterId, ServiceKey } from "../api/names.ts";
 import type { Contribution } from "../api/share.ts";
+import type { Rejection } from "../core/admission.ts";
 
 /** Stands for every member whose id is not known. */
 export const STRANGER = "" as ClusterId;
@@ -10,25 +12,35 @@ export interface HubMember {
   readonly cluster: ClusterId;
   /** Everything that it exports has been published since the hub knows it. */
   readonly isComplete: boolean;
-  /** Since it was last heard, on the hub's own monotonic clock. */
+  /** Since it was last heard, on this process's own monotonic clock. Clocks of clusters are never compared. */
   readonly silentMs: number;
 }
 
 export interface HubListener {
   /** Some cluster's part of the service changed. */
   onService(service: ServiceKey): void;
-  /** A member came, went, or became complete: every import may be affected. */
+  /** A member came, went, became complete, or declared something else: every import may be affected. */
   onMembers(): void;
 }
 
 export interface Hub {
-  /** The same contribution twice tells nobody. */
+  /** Resolves once what the hub holds is known; rejects when the hub is closed before. */
+  whenSynced(): Promise<void>;
+  /**
+   * The same contribution twice tells nobody and writes nothing. From the call on `contributions` has it, reachable hub
+   * or not: a cluster always knows its own endpoints. Rejects when the others could not be told.
+   */
   publish(contribution: Contribution): Promise<void>;
   withdraw(cluster: ClusterId, service: ServiceKey): Promise<void>;
+  /** What the cluster shares, as the hub has it: where others find it. */
+  published(cluster: ClusterId): ReadonlySet<ServiceKey>;
   /** The cluster has published all that it has: what it does not share now, it does not export. */
   completeSync(cluster: ClusterId): Promise<void>;
   heartbeat(cluster: ClusterId): Promise<void>;
+  /** Only what may be used here: see `rejections` for the rest. */
   contributions(service: ServiceKey): readonly Contribution[];
+  /** What sources shared of the service and this cluster does not take in. */
+  rejections(service: ServiceKey): readonly Rejection[];
   services(): Iterable<ServiceKey>;
   members(): readonly HubMember[];
   /** True while a member is expected whose id is not known yet: then no source counts as gone. */

@@ -1,0 +1,258 @@
+// What one member tells the others, as the hub stores it: ServiceShare and EndpointShare. Schema, type and CRD.
+// The service is named by the object's name and the cluster by its namespace, never by content. Values are open where a
+// later release may know more of them: whoever reads decides what it understands.
+
+import { type Static, Type } from "typebox";
+
+import { AGE_COLUMN, renderCrd } from "./crd.ts";
+import { ISTHMUS_RELEASE } from "./isthmus.ts";
+import { ISTHMUS_GROUP } from "./names.ts";
+import { defineResource, type KubeObject } from "./object.ts";
+import type { Immutable } from "./schema.ts";
+
+/** What one share may hold at most. The API server holds writers to it, and readers check again. */
+export const SHARE_LIMITS = {
+  ports: 100,
+  endpoints: 1_000,
+  /** Everybody uses the first only. */
+  addresses: 1,
+  labels: 64,
+  labelKeyLength: 317,
+  labelValueLength: 63,
+  annotations: 64,
+  annotationValueLength: 4_096,
+} as const;
+
+const WORD_MAX_LENGTH = 63;
+const NAME_MAX_LENGTH = 253;
+
+function word(description: string) {
+  return Type.String({ description, maxLength: WORD_MAX_LENGTH });
+}
+
+function portNumber(description: string) {
+  return Type.Integer({ description, format: "int32", minimum: 1, maximum: 65_535 });
+}
+
+const PORT_NAME = word("A DNS label, unique among the ports. Only a sole port may go without.");
+const PROTOCOL = word("TCP, UDP or SCTP. TCP when left out.");
+const APP_PROTOCOL = Type.String({
+  description: "A hint at what is spoken on this port, such as http or kubernetes.io/h2c.",
+  maxLength: 317,
+});
+
+const SERVICE_PORT = Type.Object(
+  {
+    name: Type.Optional(PORT_NAME),
+    protocol: Type.Optional(PROTOCOL),
+    port: portNumber("The number that clients connect to."),
+    appProtocol: Type.Optional(APP_PROTOCOL),
+  },
+  { description: "One port of the service." },
+);
+
+const SERVICE_SHARE_SCHEMA = Type.Object(
+  {
+    spec: Type.Object(
+      {
+        exportedAt: Type.String({
+          description:
+            "When the ServiceExport was created. The oldest export wins where exports disagree.",
+          format: "date-time",
+        }),
+        type: word("ClusterSetIP or Headless."),
+        ports: Type.Array(SERVICE_PORT, {
+          description: `Ports of the Service. At most ${SHARE_LIMITS.ports}.`,
+          maxItems: SHARE_LIMITS.ports,
+          "x-kubernetes-list-type": "atomic",
+        }),
+        ipFamilies: Type.Array(word("IPv4 or IPv6."), {
+          description: "IP families of the Service, the preferred one first.",
+          maxItems: 2,
+          "x-kubernetes-list-type": "atomic",
+        }),
+        sessionAffinity: Type.Optional(word("As in the Service.")),
+        sessionAffinityConfig: Type.Optional(
+          Type.Object(
+            {
+              clientIP: Type.Optional(
+                Type.Object(
+                  {
+                    timeoutSeconds: Type.Optional(
+                      Type.Integer({
+                        description: "How long a client stays with its endpoint.",
+                        format: "int32",
+                        minimum: 1,
+                        maximum: 86_400,
+                      }),
+                    ),
+                  },
+                  { description: "For affinity by client IP." },
+                ),
+              ),
+            },
+            { description: "As in the Service." },
+          ),
+        ),
+        internalTrafficPolicy: Type.Optional(word("As in the Service.")),
+        trafficDistribution: Type.Optional(word("As in the Service.")),
+        labels: Type.Optional(
+          Type.Record(Type.String(), Type.String({ maxLength: SHARE_LIMITS.labelValueLength }), {
+            description: `Exported labels, for the ServiceImport in every cluster. At most ${SHARE_LIMITS.labels}.`,
+            maxProperties: SHARE_LIMITS.labels,
+          }),
+        ),
+        annotations: Type.Optional(
+          Type.Record(
+            Type.String(),
+            Type.String({ maxLength: SHARE_LIMITS.annotationValueLength }),
+            {
+              description: `Exported annotations, for the ServiceImport in every cluster. At most ${SHARE_LIMITS.annotations}.`,
+              maxProperties: SHARE_LIMITS.annotations,
+            },
+          ),
+        ),
+        whenLost: Type.Optional(
+          word(
+            "What becomes of the endpoints elsewhere once this cluster is lost: withdraw, unready or keep.",
+          ),
+        ),
+      },
+      { description: "The exported Service, as other clusters need to know it." },
+    ),
+  },
+  {
+    description:
+      "One cluster's share of one exported service. It lives in the hub namespace of that cluster and is named <namespace>.<service>.",
+  },
+);
+
+export interface ServiceShareObject
+  extends KubeObject,
+    Immutable<Static<typeof SERVICE_SHARE_SCHEMA>> {}
+
+export const SERVICE_SHARE = defineResource<ServiceShareObject>({
+  apiVersion: `${ISTHMUS_GROUP}/v1alpha1`,
+  kind: "ServiceShare",
+  plural: "serviceshares",
+  namespaced: true,
+});
+
+const ENDPOINT_PORT = Type.Object(
+  {
+    name: Type.Optional(PORT_NAME),
+    protocol: Type.Optional(PROTOCOL),
+    port: Type.Optional(portNumber("The number that the endpoints listen on.")),
+    appProtocol: Type.Optional(APP_PROTOCOL),
+  },
+  { description: "One port of the endpoints." },
+);
+
+const ENDPOINT = Type.Object(
+  {
+    addresses: Type.Array(Type.String({ maxLength: 45 }), {
+      description: "The endpoint's address.",
+      minItems: 1,
+      maxItems: SHARE_LIMITS.addresses,
+      "x-kubernetes-list-type": "atomic",
+    }),
+    conditions: Type.Optional(
+      Type.Object(
+        {
+          ready: Type.Optional(Type.Boolean({ description: "As in the EndpointSlice." })),
+          serving: Type.Optional(Type.Boolean({ description: "As in the EndpointSlice." })),
+          terminating: Type.Optional(Type.Boolean({ description: "As in the EndpointSlice." })),
+        },
+        { description: "What the endpoint can do now." },
+      ),
+    ),
+    hostname: Type.Optional(word("Host name of the endpoint, one DNS label.")),
+    zone: Type.Optional(word("Zone of the endpoint.")),
+  },
+  { description: "One endpoint. Nodes and pods mean nothing elsewhere, so they do not travel." },
+);
+
+const ENDPOINT_SHARE_SCHEMA = Type.Object(
+  {
+    spec: Type.Object(
+      {
+        slice: Type.String({
+          description: "Name of the source EndpointSlice.",
+          minLength: 1,
+          maxLength: NAME_MAX_LENGTH,
+        }),
+        addressType: word("IPv4 or IPv6."),
+        ports: Type.Array(ENDPOINT_PORT, {
+          description: `Ports of the endpoints. At most ${SHARE_LIMITS.ports}.`,
+          maxItems: SHARE_LIMITS.ports,
+          "x-kubernetes-list-type": "atomic",
+        }),
+        endpoints: Type.Array(ENDPOINT, {
+          description: `The endpoints. At most ${SHARE_LIMITS.endpoints}.`,
+          maxItems: SHARE_LIMITS.endpoints,
+          "x-kubernetes-list-type": "atomic",
+        }),
+      },
+      { description: "The endpoints of one EndpointSlice." },
+    ),
+  },
+  {
+    description:
+      "One EndpointSlice of a shared service. It lives beside the ServiceShare and is named <namespace>.<service>.<digest of the slice's name>.",
+  },
+);
+
+export interface EndpointShareObject
+  extends KubeObject,
+    Immutable<Static<typeof ENDPOINT_SHARE_SCHEMA>> {}
+
+export const ENDPOINT_SHARE = defineResource<EndpointShareObject>({
+  apiVersion: `${ISTHMUS_GROUP}/v1alpha1`,
+  kind: "EndpointShare",
+  plural: "endpointshares",
+  namespaced: true,
+});
+
+export const SERVICE_SHARE_CRD = renderCrd({
+  group: ISTHMUS_GROUP,
+  scope: "Namespaced",
+  kind: SERVICE_SHARE.kind,
+  plural: SERVICE_SHARE.plural,
+  categories: ["isthmus"],
+  labels: ISTHMUS_RELEASE,
+  versions: [
+    {
+      name: SERVICE_SHARE.version,
+      storage: true,
+      hasStatus: false,
+      schema: SERVICE_SHARE_SCHEMA,
+      columns: [
+        { name: "Type", type: "string", jsonPath: ".spec.type" },
+        { name: "Exported", type: "date", jsonPath: ".spec.exportedAt" },
+        AGE_COLUMN,
+      ],
+    },
+  ],
+});
+
+export const ENDPOINT_SHARE_CRD = renderCrd({
+  group: ISTHMUS_GROUP,
+  scope: "Namespaced",
+  kind: ENDPOINT_SHARE.kind,
+  plural: ENDPOINT_SHARE.plural,
+  categories: ["isthmus"],
+  labels: ISTHMUS_RELEASE,
+  versions: [
+    {
+      name: ENDPOINT_SHARE.version,
+      storage: true,
+      hasStatus: false,
+      schema: ENDPOINT_SHARE_SCHEMA,
+      columns: [
+        { name: "Slice", type: "string", jsonPath: ".spec.slice" },
+        { name: "Addresses", type: "string", jsonPath: ".spec.addressType" },
+        AGE_COLUMN,
+      ],
+    },
+  ],
+});
