@@ -2,14 +2,7 @@
 // joined and retried on its own.
 
 import type { ClusterId } from "../api/names.ts";
-import {
-  DEFAULT_LIVENESS,
-  isCutOff,
-  judgeLiveness,
-  type Liveness,
-  type LivenessPolicy,
-  type MemberContact,
-} from "../core/liveness.ts";
+import type { LivenessPolicy, MemberContact } from "../core/liveness.ts";
 import type { Policy } from "../core/policy.ts";
 import { createMemoryHub } from "../hub/memory.ts";
 import { type Clock, type Random, sleep } from "../ports/clock.ts";
@@ -19,6 +12,7 @@ import { isStoreError, type Store } from "../ports/store.ts";
 import { backoffMs } from "../runtime/backoff.ts";
 import { runBounded } from "../runtime/bounded.ts";
 import { detectFamilies, identifyCluster } from "./identify.ts";
+import { watchLiveness } from "./liveness.ts";
 import { describe, type Member, startMember } from "./member.ts";
 
 export interface CentralMember {
@@ -50,7 +44,6 @@ const JOIN_BACKOFF = { baseMs: 500, capMs: 15_000 };
 const JOIN_BOUND_MS = 90_000;
 const HEARTBEAT_MS = 5_000;
 const HEARTBEAT_BOUND_MS = 4_000;
-const LIVENESS_CHECK_MS = 1_000;
 
 export function startCentral(options: CentralOptions): Central {
   const { clock, random, log } = options;
@@ -60,10 +53,8 @@ export function startCentral(options: CentralOptions): Central {
   /** Members that have not said who they are. */
   const strangers = new Set<CentralMember>(options.members);
   const hub = createMemoryHub(clock, () => strangers.size > 0);
-  let liveness: ReadonlyMap<ClusterId, Liveness> = new Map();
   /** When a member last became one that has not said who it is. */
   let strangeSinceMs = clock.monotonic();
-  let cutOffAtMs = -Infinity;
 
   async function runMember(configured: CentralMember): Promise<void> {
     for (let failures = 1; ; failures += 1) {
@@ -114,7 +105,7 @@ export function startCentral(options: CentralOptions): Central {
       store,
       hub,
       policy: options.policy,
-      livenessOf: (source) => liveness.get(running.has(source) ? source : STRANGER) ?? "live",
+      livenessOf: (source) => liveness.livenessOf(running.has(source) ? source : STRANGER),
       clock,
       random,
       log: log.with({ cluster }),
@@ -153,33 +144,9 @@ export function startCentral(options: CentralOptions): Central {
     } while (await pause(HEARTBEAT_MS * (0.9 + 0.2 * random())));
   }
 
-  async function watchLiveness(): Promise<void> {
-    while (await pause(LIVENESS_CHECK_MS)) {
-      const judged = judge(options.liveness ?? DEFAULT_LIVENESS);
-      const changed = [...judged].filter(
-        ([cluster, now]) => (liveness.get(cluster) ?? "live") !== now,
-      );
-      liveness = judged;
-      for (const [cluster, now] of changed)
-        log.warn("liveness changed", { cluster, liveness: now });
-      if (changed.length > 0) for (const member of running.values()) member.reviewImports();
-    }
-  }
-
-  function judge(policy: LivenessPolicy): ReadonlyMap<ClusterId, Liveness> {
-    const nowMs = clock.monotonic();
-    const silent = [...strangers].map(() => ({
-      cluster: STRANGER,
-      silentMs: nowMs - strangeSinceMs,
-    }));
-    const contacts: readonly MemberContact[] = [...hub.members(), ...silent];
-    if (isCutOff(contacts, policy, liveness)) cutOffAtMs = nowMs;
-    const hearingMs = nowMs - cutOffAtMs;
-    return judgeLiveness(
-      contacts.map((contact) => ({ ...contact, hearingMs })),
-      policy,
-      liveness,
-    );
+  function contacts(): readonly MemberContact[] {
+    const silentMs = clock.monotonic() - strangeSinceMs;
+    return [...hub.members(), ...[...strangers].map(() => ({ cluster: STRANGER, silentMs }))];
   }
 
   function within<X>(boundMs: number, ask: (signal: AbortSignal) => Promise<X>): Promise<X> {
@@ -192,14 +159,23 @@ export function startCentral(options: CentralOptions): Central {
     return !signal.aborted;
   }
 
-  const loops = [...options.members.map(runMember), watchLiveness()];
+  const liveness = watchLiveness({
+    contacts,
+    ...(options.liveness === undefined ? {} : { policy: options.liveness }),
+    clock,
+    onChange: () => {
+      for (const member of running.values()) member.reviewImports();
+    },
+    log,
+  });
+  const loops = options.members.map(runMember);
 
   return {
     joined: () => [...running.keys()],
     isIdle: () => [...running.values()].every((member) => member.isIdle()),
     async stop() {
       stopping.abort(new Error("stopped"));
-      await Promise.all(loops);
+      await Promise.all([...loops, liveness.stop()]);
       await Promise.all([...running.values()].map((member) => member.stop()));
     },
   };

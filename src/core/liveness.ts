@@ -3,10 +3,22 @@
 //   live ──silent for unreadyAfterMs──▶ silent (endpoints not ready) ──withdrawAfterMs──▶ lost (endpoints gone)
 //     ▲                                        │                                            │
 //     └────────────────────── heard again ─────┴────────────────────────────────────────────┘
+//     ▼ too often
+//   flapping (endpoints not ready while others have some) ──quiet for a while──▶ live
+//
+// Nobody is judged worse while it may be we who are cut off:
+// - One member of a fleet (`self`) knows by its own heartbeat. When that does not come back to it from the hub, or the hub
+//   does not know it, then it cannot hear the others either.
+// - Most members silent at once, ourselves counted as heard where we are one: far more likely something between them and us
+//   failed, and their pods are well. With two members the other is never "most": our own heartbeat came back, so it is a
+//   loss. Of three, two at once are most; of four, two are not, because half is what one region of two is; of five, three
+//   are. That a hub takes our heartbeat and nobody else's looks the same as their death, and is as rare: the guard holds
+//   for that too, from three members on. If most are really gone, evict them.
 
 import type { ClusterId } from "../api/names.ts";
+import { addOutage, isFlapping, isForgotten, type Outages } from "./damping.ts";
 
-export type Liveness = "live" | "silent" | "lost";
+export type Liveness = "live" | "flapping" | "silent" | "lost";
 
 export interface LivenessPolicy {
   readonly unreadyAfterMs: number;
@@ -19,48 +31,76 @@ export const DEFAULT_LIVENESS: LivenessPolicy = { unreadyAfterMs: 20_000, withdr
 export interface MemberContact {
   readonly cluster: ClusterId;
   readonly silentMs: number;
-  /** Since we were last cut off ourselves; absent: never. Silence before that says nothing about the member. */
-  readonly hearingMs?: number;
 }
 
-const WORSE_AND_WORSE: readonly Liveness[] = ["live", "silent", "lost"];
+export interface LivenessInput {
+  readonly contacts: readonly MemberContact[];
+  /** The member that judges, if it is one: live for itself, whatever others may think of it. */
+  readonly self?: ClusterId;
+  readonly policy: LivenessPolicy;
+  /** Monotonic. */
+  readonly nowMs: number;
+}
+
+/** The verdict, and what has to be remembered until the next. */
+export interface Judged {
+  readonly liveness: ReadonlyMap<ClusterId, Liveness>;
+  /** Of those that had some lately. */
+  readonly outages: ReadonlyMap<ClusterId, Outages>;
+  /** When we were last cut off: silence before that says nothing about anybody. */
+  readonly cutOffAtMs: number;
+}
+
+export const NOTHING_JUDGED: Judged = {
+  liveness: new Map(),
+  outages: new Map(),
+  cutOffAtMs: -Infinity,
+};
+
+const WORSE_AND_WORSE: readonly Liveness[] = ["live", "flapping", "silent", "lost"];
+
+/** While we are cut off, everything stays as it was judged before, but for those who are heard. */
+export function judgeLiveness(input: LivenessInput, before: Judged): Judged {
+  const { contacts, nowMs } = input;
+  const cutOffAtMs = isCutOff(input, before.liveness) ? nowMs : before.cutOffAtMs;
+  const outages = new Map([...before.outages].filter(([, known]) => !isForgotten(known, nowMs)));
+  const liveness = new Map<ClusterId, Liveness>();
+  for (const contact of contacts) {
+    const { cluster } = contact;
+    const known = before.liveness.get(cluster) ?? "live";
+    const judged = judgeContact(input, contact, { known, hearingMs: nowMs - cutOffAtMs });
+    if (isOutage(known, judged))
+      outages.set(cluster, addOutage(before.outages.get(cluster), nowMs));
+    const isDamped = judged === "live" && isFlapping(outages.get(cluster), nowMs);
+    liveness.set(cluster, isDamped ? "flapping" : judged);
+  }
+  return { liveness, outages, cutOffAtMs };
+}
 
 /**
- * Most members silent at once: far more likely it is we who are cut off. Half the time counts already, because
- * members are heard in turn: the first would be judged before the others are noticed. Who was lost before says nothing:
- * else one cluster that is gone for good would hide the loss of the next.
+ * Half the time counts already, because members are heard in turn: the first would be judged before the others are
+ * noticed. Who was lost before says nothing: else one cluster that is gone for good would hide the loss of the next.
  */
 export function isCutOff(
-  members: readonly MemberContact[],
-  policy: LivenessPolicy,
+  { contacts, self, policy }: LivenessInput,
   before: ReadonlyMap<ClusterId, Liveness>,
 ): boolean {
-  const asked = members.filter(
-    ({ cluster, silentMs }) => before.get(cluster) !== "lost" || isHeard(silentMs, policy),
-  );
-  const quiet = asked.filter(({ silentMs }) => !isHeard(silentMs, policy)).length;
+  const isHeard = ({ silentMs }: MemberContact): boolean => silentMs * 2 < policy.unreadyAfterMs;
+  if (self !== undefined && !contacts.some((one) => one.cluster === self && isHeard(one))) {
+    return true;
+  }
+  const asked = contacts.filter((one) => before.get(one.cluster) !== "lost" || isHeard(one));
+  const quiet = asked.filter((one) => !isHeard(one)).length;
   return quiet * 2 > asked.length;
 }
 
-function isHeard(silentMs: number, policy: LivenessPolicy): boolean {
-  return silentMs * 2 < policy.unreadyAfterMs;
-}
-
-/** While we are cut off, everything stays as it was judged before. */
-export function judgeLiveness(
-  members: readonly MemberContact[],
-  policy: LivenessPolicy,
-  before: ReadonlyMap<ClusterId, Liveness>,
-): ReadonlyMap<ClusterId, Liveness> {
-  const cutOff = isCutOff(members, policy, before);
-  return new Map(
-    members.map((member) => {
-      const { cluster, silentMs, hearingMs = silentMs } = member;
-      if (judgeSilence(silentMs, policy) === "live") return [cluster, "live"];
-      const judged = cutOff ? "live" : judgeSilence(Math.min(silentMs, hearingMs), policy);
-      return [cluster, worse(judged, before.get(cluster) ?? "live")];
-    }),
-  );
+function judgeContact(
+  { self, policy }: LivenessInput,
+  { cluster, silentMs }: MemberContact,
+  facts: { readonly known: Liveness; readonly hearingMs: number },
+): Liveness {
+  if (cluster === self || judgeSilence(silentMs, policy) === "live") return "live";
+  return worse(judgeSilence(Math.min(silentMs, facts.hearingMs), policy), facts.known);
 }
 
 /** Only being heard makes it better. */
@@ -71,4 +111,13 @@ function worse(a: Liveness, b: Liveness): Liveness {
 function judgeSilence(silentMs: number, policy: LivenessPolicy): Liveness {
   if (silentMs >= policy.withdrawAfterMs) return "lost";
   return silentMs >= policy.unreadyAfterMs ? "silent" : "live";
+}
+
+/** From the moment that its endpoints are not ready: who is back just before it is lost flaps no less. */
+function isOutage(before: Liveness, now: Liveness): boolean {
+  return isOut(now) && !isOut(before);
+}
+
+function isOut(liveness: Liveness): boolean {
+  return liveness === "silent" || liveness === "lost";
 }

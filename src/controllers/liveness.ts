@@ -1,0 +1,73 @@
+// Watch: when each member was last heard in, how far its endpoints may be used out, looked at once a second. Central and
+// agents watch by the same rules (src/core/liveness.ts); only an agent is a member itself.
+
+import type { ClusterId } from "../api/names.ts";
+import {
+  DEFAULT_LIVENESS,
+  judgeLiveness,
+  type Judged,
+  type Liveness,
+  type LivenessPolicy,
+  type MemberContact,
+  NOTHING_JUDGED,
+} from "../core/liveness.ts";
+import { type Clock, sleep } from "../ports/clock.ts";
+import type { Log } from "../ports/log.ts";
+
+export interface LivenessWatchOptions {
+  /** Everybody whose heartbeats are expected, `self` included: as `Hub.members` has them. */
+  readonly contacts: () => readonly MemberContact[];
+  /** The member that watches, if it is one. */
+  readonly self?: ClusterId;
+  readonly policy?: LivenessPolicy;
+  readonly clock: Clock;
+  /** Somebody's liveness is another: imports have to be looked at again. */
+  readonly onChange: () => void;
+  readonly log: Log;
+}
+
+export interface LivenessWatch {
+  /** Live, unless known otherwise. */
+  livenessOf(cluster: ClusterId): Liveness;
+  stop(): Promise<void>;
+}
+
+const LOOK_EVERY_MS = 1_000;
+
+export function watchLiveness(options: LivenessWatchOptions): LivenessWatch {
+  const { clock, log, contacts, self, policy = DEFAULT_LIVENESS } = options;
+  const stopping = new AbortController();
+  let judged: Judged = NOTHING_JUDGED;
+
+  function livenessOf(cluster: ClusterId): Liveness {
+    return judged.liveness.get(cluster) ?? "live";
+  }
+
+  async function watch(): Promise<void> {
+    while (await pause()) look();
+  }
+
+  function look(): void {
+    const input = { contacts: contacts(), policy, nowMs: clock.monotonic() };
+    const now = judgeLiveness(self === undefined ? input : { ...input, self }, judged);
+    const changed = [...now.liveness].filter(([cluster, is]) => livenessOf(cluster) !== is);
+    judged = now;
+    for (const [cluster, liveness] of changed) log.warn("liveness changed", { cluster, liveness });
+    if (changed.length > 0) options.onChange();
+  }
+
+  /** False when it is time to stop. */
+  async function pause(): Promise<boolean> {
+    await sleep(clock, LOOK_EVERY_MS, stopping.signal).catch(() => undefined);
+    return !stopping.signal.aborted;
+  }
+
+  const watching = watch();
+  return {
+    livenessOf,
+    async stop() {
+      stopping.abort(new Error("stopped"));
+      await watching;
+    },
+  };
+}
