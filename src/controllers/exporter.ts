@@ -70,7 +70,8 @@ export async function reportExport(
     const shares = contributions.map((contribution) => contribution.share);
     const serviceImport = view.serviceImport(service);
     const judgements = judgeExport(input, {
-      published: shares.some((share) => share.cluster === cluster),
+      published:
+        hub.published(cluster).has(service) || isReadyUnlessKnown(hub, input.serviceExport),
       merged: mergeShares(shares),
       isHeld:
         serviceImport !== undefined &&
@@ -79,6 +80,12 @@ export async function reportExport(
     await writeStatus(options, input.serviceExport, judgements, signal);
   }
   return freshness.isAhead(service) ? { afterMs: REMEMBER_MS } : "done";
+}
+
+/** While it is not known what the hub has, what was said of it before still stands. */
+function isReadyUnlessKnown(hub: Hub, { status }: ServiceExport): boolean {
+  const isReady = status?.conditions?.some((one) => one.type === "Ready" && one.status === "True");
+  return hub.hasStrangers() && isReady === true;
 }
 
 async function writeStatus(

@@ -1,19 +1,21 @@
 // One member of the clusterset at work: its exports go to the hub, the hub's services come to it. Joins loops together;
 // decides nothing itself.
 //
-//   identify ─▶ admitted ─▶ informers synced ─▶ exports published ─▶ complete
-//      ▲  │                                                            (heartbeats from admitted on)
-//      └──┘ unreachable, no id, id taken: try again, never in anyone's way
+//   identify ─▶ admitted ─▶ cluster synced ─▶ hub synced ─▶ published and withdrawn ─▶ complete
+//      ▲  │                   (local work      (may take                 (heartbeats from admitted on)
+//      └──┘ unreachable,       begins here)     hours)
+//           no id, id taken: try again, never in anyone's way
 
 import type { IPFamily } from "../api/builtin.ts";
 import type { ClusterId, ServiceKey } from "../api/names.ts";
 import { splitServiceKey } from "../api/names.ts";
 import type { Liveness } from "../core/liveness.ts";
 import type { Policy } from "../core/policy.ts";
-import type { Clock, Random } from "../ports/clock.ts";
+import { type Clock, type Random, sleep } from "../ports/clock.ts";
 import type { Hub } from "../ports/hub.ts";
 import type { Log } from "../ports/log.ts";
-import type { Store } from "../ports/store.ts";
+import { isStoreError, type Store } from "../ports/store.ts";
+import { backoffMs } from "../runtime/backoff.ts";
 import { createFreshness } from "../runtime/freshness.ts";
 import { createQueue, type WorkQueue } from "../runtime/queue.ts";
 import { createAddresses } from "./addresses.ts";
@@ -28,6 +30,8 @@ export interface MemberOptions {
   readonly hub: Hub;
   readonly policy: Policy;
   readonly livenessOf: (cluster: ClusterId) => Liveness;
+  /** Nothing can be told to the hub now; whoever says so calls `retryExports` when it can. Absent: never. */
+  readonly isHubAway?: () => boolean;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -36,6 +40,11 @@ export interface MemberOptions {
 export interface Member {
   /** Every import of this cluster is looked at again. */
   reviewImports(): void;
+  /** What could not be told to the hub is told now. */
+  retryExports(): void;
+  counts(): { readonly exports: number; readonly imports: number };
+  /** The cluster and the hub are known, and all that was there at the start has been told. */
+  isSynced(): boolean;
   /** No work is waiting or running. */
   isIdle(): boolean;
   stop(): Promise<void>;
@@ -44,14 +53,25 @@ export interface Member {
 export const WORKERS = 16;
 /** The first retries come quickly; an object that cannot be written is not tried more than twice a minute. */
 const BACKOFF = { baseMs: 50, capMs: 30_000 };
+/** What the hub refuses for what it is must not keep the others from knowing that there is no more to wait for. */
+const REFUSALS = ["BadRequest", "Forbidden", "Invalid", "TooLarge"] as const;
 
 export function startMember(options: MemberOptions): Member {
   const { cluster, hub, clock, random, log } = options;
   const exportFreshness = createFreshness(clock);
   const importFreshness = createFreshness(clock);
   const addresses = createAddresses(clock);
-  /** Exports that were there at the start and have not been published yet; undefined before the first sync. */
+  const stopping = new AbortController();
+  /** What the cluster and the hub had at the start and is not in step yet; undefined before both are known. */
   let unpublished: Set<string> | undefined;
+  /** What the hub could not be told. */
+  const untold = new Set<ServiceKey>();
+  let isLocalSynced = false;
+  let isHubSynced = false;
+  let isComplete = false;
+  /** The hub has shown us as complete: if it no longer does, it has lost what it knew of us. */
+  let isShownComplete = false;
+  let tellAllPublished = (): void => undefined;
 
   const view = createClusterView({
     ...options,
@@ -73,9 +93,19 @@ export function startMember(options: MemberOptions): Member {
     "export",
     () => view.exports(),
     async (service) => {
-      await publishExport(exporter, service);
-      if (unpublished?.delete(service) === true) await completeIfPublished();
+      try {
+        await publishExport(exporter, service);
+      } catch (error) {
+        untold.add(service);
+        reports.add(service);
+        if (isStoreError(error, ...REFUSALS)) notePublished(service);
+        // Not even a retry: a thousand of them would be forty failures a second for as long as it is away.
+        if (!isHubSynced || options.isHubAway?.() === true) return "done";
+        throw error;
+      }
+      untold.delete(service);
       reports.add(service);
+      notePublished(service);
       return "done";
     },
   );
@@ -118,7 +148,7 @@ export function startMember(options: MemberOptions): Member {
 
   function reviewNamespace(namespace: string): void {
     // While the first lists come in there is one such call per namespace, and everything is reviewed after them anyway.
-    if (unpublished === undefined) return;
+    if (!isLocalSynced) return;
     for (const service of new Set([...hub.services(), ...view.imports()])) {
       if (splitServiceKey(service).namespace === namespace) imports.add(service);
     }
@@ -128,8 +158,12 @@ export function startMember(options: MemberOptions): Member {
     for (const service of new Set([...hub.services(), ...view.imports()])) imports.add(service);
   }
 
-  async function completeIfPublished(): Promise<void> {
-    if (unpublished?.size === 0) await hub.completeSync(cluster);
+  function notePublished(service: ServiceKey): void {
+    if (unpublished?.delete(service) === true && unpublished.size === 0) tellAllPublished();
+  }
+
+  function retryExports(): void {
+    for (const service of untold) exports.add(service);
   }
 
   const unsubscribe = hub.subscribe({
@@ -140,27 +174,82 @@ export function startMember(options: MemberOptions): Member {
     onMembers: () => {
       for (const service of view.exports()) exports.add(service);
       reviewImports();
+      reviewCompletion();
     },
   });
 
   async function begin(): Promise<void> {
     await view.whenSynced();
-    unpublished = new Set(view.exports());
-    for (const service of unpublished) exports.add(service);
+    isLocalSynced = true;
+    const owned = [...view.exports()];
+    for (const service of owned) exports.add(service);
     exports.start();
     reports.start();
     imports.start();
     reviewImports();
-    log.info("cluster is synced", { exports: unpublished.size });
-    await completeIfPublished();
+    log.info("cluster is synced", { exports: owned.length });
+    await untilStopped(hub.whenSynced());
+    await publishAll();
+    await complete();
   }
-  const begun = begin().catch((error: unknown) => {
-    // Only a stop before the first sync ends here.
+
+  /** Also what is no longer exported, and was while nobody looked. */
+  async function publishAll(): Promise<void> {
+    isHubSynced = true;
+    unpublished = new Set([...view.exports(), ...hub.published(cluster)]);
+    if (unpublished.size === 0) return;
+    const allPublished = new Promise<void>((resolve) => {
+      tellAllPublished = resolve;
+    });
+    for (const service of unpublished) exports.add(service as ServiceKey);
+    await untilStopped(allPublished);
+  }
+
+  async function complete(): Promise<void> {
+    for (let failures = 1; ; failures += 1) {
+      try {
+        await hub.completeSync(cluster);
+        isComplete = true;
+        return;
+      } catch (error) {
+        log.debug("sync cannot be reported yet", { error: describe(error) });
+        await sleep(clock, backoffMs(BACKOFF, failures, random), stopping.signal);
+      }
+    }
+  }
+
+  function reviewCompletion(): void {
+    const shown = hub.members().find((member) => member.cluster === cluster)?.isComplete;
+    const isForgotten = shown === false && isShownComplete && isComplete;
+    if (shown !== undefined) isShownComplete = shown;
+    if (!isForgotten) return;
+    isComplete = false;
+    log.warn("hub no longer knows that this cluster is complete: everything is published again");
+    begun = publishAll().then(complete).catch(noteStopped);
+  }
+
+  /** Rejects when it is time to stop. */
+  function untilStopped<T>(promise: Promise<T>): Promise<T> {
+    const { signal } = stopping;
+    return new Promise((resolve, reject) => {
+      const onAbort = (): void => reject(signal.reason);
+      if (signal.aborted) onAbort();
+      signal.addEventListener("abort", onAbort, { once: true });
+      promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+    });
+  }
+
+  /** Only a stop ends here. */
+  function noteStopped(error: unknown): void {
     log.debug("cluster was stopped before it synced", { error: describe(error) });
-  });
+  }
+  let begun = begin().catch(noteStopped);
 
   return {
     reviewImports,
+    retryExports,
+    counts: () => ({ exports: [...view.exports()].length, imports: view.imports().size }),
+    isSynced: () => isComplete,
     isIdle: () =>
       [exports, reports, imports].every((queue) => {
         const { waiting, delayed, running } = queue.snapshot();
@@ -168,6 +257,7 @@ export function startMember(options: MemberOptions): Member {
       }),
     async stop() {
       unsubscribe();
+      stopping.abort(new Error("stopped"));
       await Promise.all([exports, reports, imports].map((queue) => queue.stop()));
       await view.stop();
       await begun;
