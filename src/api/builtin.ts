@@ -91,6 +91,7 @@ export const ENDPOINT_SLICE = defineResource<EndpointSlice>({
 export interface Pod extends KubeObject {
   readonly spec?: {
     readonly nodeName?: string;
+    readonly hostNetwork?: boolean;
     readonly hostname?: string;
     readonly subdomain?: string;
     readonly containers: readonly {
@@ -124,6 +125,17 @@ export const NODE = defineResource<Node>({
   apiVersion: "v1",
   kind: "Node",
   plural: "nodes",
+  namespaced: false,
+});
+
+/** A range that the API server hands out virtual IPs from; since Kubernetes 1.33. */
+export interface ServiceCidr extends KubeObject {
+  readonly spec?: { readonly cidrs?: readonly string[] };
+}
+export const SERVICE_CIDR = defineResource<ServiceCidr>({
+  apiVersion: "networking.k8s.io/v1",
+  kind: "ServiceCIDR",
+  plural: "servicecidrs",
   namespaced: false,
 });
 
