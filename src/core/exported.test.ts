@@ -112,8 +112,23 @@ describe("what no API server would take", () => {
     expect(problem.length).toBeLessThan(300);
   });
 
-  test("more annotations than fit are refused", () => {
-    expect(findBadMark({ annotations: { note: "x".repeat(200_000) } })).toContain("200004");
+  test("more annotations than fit are refused, counted as they are sent", () => {
+    const annotations = (letter: string) =>
+      Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`n${at}`, letter.repeat(4_000)]));
+    expect(findBadMark({ annotations: annotations("x") })).toBeUndefined();
+    expect(findBadMark({ annotations: annotations("€") })).toContain("240050 bytes");
+  });
+
+  test("an annotation that the hub would not take is refused", () => {
+    expect(findBadMark({ annotations: { note: "x".repeat(4_096) } })).toBeUndefined();
+    expect(findBadMark({ annotations: { note: "x".repeat(4_097) } })).toContain("4097");
+  });
+
+  test.each(["labels", "annotations"])("more %s than the hub takes are refused", (what) => {
+    const some = (length: number) =>
+      Object.fromEntries(Array.from({ length }, (_, at) => [`key-${at}`, ""]));
+    expect(findBadMark({ [what]: some(64) })).toBeUndefined();
+    expect(findBadMark({ [what]: some(65) })).toContain("65");
   });
 
   test("no labels and annotations at all are fine", () => {

@@ -1,6 +1,7 @@
 // Import: exported labels and annotations in, those of the ServiceImport out, and which of them have to go again
 // (R35, R36). What others put on the import stays.
 
+import { SHARE_LIMITS } from "../api/hubshare.ts";
 import {
   DERIVED_SERVICE_ANNOTATION,
   EXPORTED_KEYS_ANNOTATION,
@@ -22,30 +23,54 @@ const PREFIX = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*
 const NAME_MAX_LENGTH = 63;
 const PREFIX_MAX_LENGTH = 253;
 /** Half of what Kubernetes allows an object: the import has annotations of its own. */
-const ANNOTATIONS_MAX_LENGTH = 131_072;
+const ANNOTATIONS_MAX_BYTES = 131_072;
+const UTF8 = new TextEncoder();
 
 /** What no API server would take: it would stop the import in every cluster, so it is refused where it is written. */
 export function findBadMark(exported: Partial<Marks>): string | undefined {
   const { labels = {}, annotations = {} } = exported;
-  const key = [...Object.keys(labels), ...Object.keys(annotations)].find((text) => !isKey(text));
+  const crowd = findCrowd("labels", labels) ?? findCrowd("annotations", annotations);
+  if (crowd !== undefined) return crowd;
+  const key = [...Object.keys(labels), ...Object.keys(annotations)].find(
+    (text) => !isQualifiedName(text),
+  );
   if (key !== undefined) {
     return `${quote(key)} cannot be the key of a label or annotation: it takes letters, digits, "-", "_" and ".", at most ${NAME_MAX_LENGTH}, after an optional DNS name and "/".`;
   }
-  const label = Object.entries(labels).find(([, value]) => value !== "" && !isName(value));
+  const label = Object.entries(labels).find(([, value]) => !isLabelValue(value));
   if (label !== undefined) {
     return `${quote(label[1])} cannot be the value of the label ${quote(label[0])}: it takes letters, digits, "-", "_" and ".", at most ${NAME_MAX_LENGTH}.`;
   }
-  const length = Object.entries(annotations).flat().join("").length;
-  return length > ANNOTATIONS_MAX_LENGTH
-    ? `The exported annotations have ${length} characters; at most ${ANNOTATIONS_MAX_LENGTH} are allowed.`
+  const long = Object.entries(annotations).find(
+    ([, value]) => value.length > SHARE_LIMITS.annotationValueLength,
+  );
+  if (long !== undefined) {
+    return `The annotation ${quote(long[0])} has ${long[1].length} characters; at most ${SHARE_LIMITS.annotationValueLength} are allowed.`;
+  }
+  const { length } = UTF8.encode(Object.entries(annotations).flat().join(""));
+  return length > ANNOTATIONS_MAX_BYTES
+    ? `The exported annotations have ${length} bytes; at most ${ANNOTATIONS_MAX_BYTES} are allowed.`
     : undefined;
+}
+
+/** The hub takes no more, so the export says so wherever it is. */
+function findCrowd(what: "labels" | "annotations", entries: Entries): string | undefined {
+  const { length } = Object.keys(entries);
+  return length > SHARE_LIMITS[what]
+    ? `There are ${length} exported ${what}; at most ${SHARE_LIMITS[what]} are allowed.`
+    : undefined;
+}
+
+export function isLabelValue(text: string): boolean {
+  return text === "" || isName(text);
 }
 
 function isName(text: string): boolean {
   return text.length <= NAME_MAX_LENGTH && NAME.test(text);
 }
 
-function isKey(text: string): boolean {
+/** What labels, annotations and application protocols may be called. */
+export function isQualifiedName(text: string): boolean {
   const [name = "", prefix, ...rest] = text.split("/").toReversed();
   if (rest.length > 0 || !isName(name)) return false;
   return prefix === undefined || (prefix.length <= PREFIX_MAX_LENGTH && PREFIX.test(prefix));
