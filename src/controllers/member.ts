@@ -201,7 +201,7 @@ export function startMember(options: MemberOptions): Member {
     const allPublished = new Promise<void>((resolve) => {
       tellAllPublished = resolve;
     });
-    for (const service of unpublished) exports.add(service as ServiceKey);
+    for (const service of unpublished) exports.add(service);
     await untilStopped(allPublished);
   }
 

@@ -1,0 +1,213 @@
+// Agent mode: one process per cluster, the hub anywhere. The cluster's store and the hub in; exports, imports, heartbeats
+// and liveness kept going out. Neither of the two has to be there: what is missing is waited for.
+//
+//   prepared ─▶ member at work ─▶ heartbeats while the own API server answers, liveness of the others
+
+import { type IPFamily, SERVICE } from "../api/builtin.ts";
+import type { ClusterId } from "../api/names.ts";
+import type { Liveness, LivenessPolicy } from "../core/liveness.ts";
+import type { Policy } from "../core/policy.ts";
+import { type Clock, type Random, sleep } from "../ports/clock.ts";
+import type { Hub } from "../ports/hub.ts";
+import type { Log } from "../ports/log.ts";
+import { isStoreError, type Store } from "../ports/store.ts";
+import { backoffMs } from "../runtime/backoff.ts";
+import { runBounded } from "../runtime/bounded.ts";
+import type { Contact } from "../runtime/contact.ts";
+import { detectFamilies, identifyCluster } from "./identify.ts";
+import { watchLiveness } from "./liveness.ts";
+import { describe, type Member, startMember } from "./member.ts";
+
+export interface AgentOptions {
+  /** The id that the cluster joined under. */
+  readonly cluster: ClusterId;
+  /** Absent: the cluster is asked. */
+  readonly families?: readonly IPFamily[];
+  readonly store: Store;
+  /** Stays the caller's to stop, after the agent. */
+  readonly hub: Hub;
+  /** What the hub's store is reached through, so that nothing is asked of it in vain. */
+  readonly contact?: Pick<Contact, "isAway" | "onReturn">;
+  readonly policy: Policy;
+  readonly liveness?: LivenessPolicy;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** What the cluster needs before it can be worked on. Fails while the cluster is unreachable. */
+  readonly prepare?: (signal: AbortSignal) => Promise<void>;
+}
+
+export interface Agent {
+  /** Cluster and hub are known, and the hub has been told everything. */
+  isSynced(): boolean;
+  isIdle(): boolean;
+  livenessOf(cluster: ClusterId): Liveness;
+  counts(): { readonly exports: number; readonly imports: number };
+  stop(): Promise<void>;
+}
+
+const PREPARE_BACKOFF = { baseMs: 500, capMs: 15_000 };
+const PREPARE_BOUND_MS = 90_000;
+const HEARTBEAT_MS = 5_000;
+const HEARTBEAT_BOUND_MS = 4_000;
+/** The other troubles are for a person. */
+const PASSES_BY_ITSELF: ReadonlySet<string> = new Set(["hub", "cluster"]);
+
+export function startAgent(options: AgentOptions): Agent {
+  const { cluster, store, hub, contact, clock, random } = options;
+  const log = options.log.with({ cluster });
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const say = createTeller(log);
+  let member: Member | undefined;
+  let isHubKnown = false;
+
+  async function run(): Promise<void> {
+    const families = await prepare();
+    if (families === undefined) return;
+    log.info("agent is at work", { families });
+    member = startMember({
+      ...options,
+      log,
+      families,
+      livenessOf: (source) => liveness.livenessOf(source),
+      ...(contact === undefined ? {} : { isHubAway: () => contact.isAway() }),
+    });
+    do await beat();
+    while (await pause(HEARTBEAT_MS * (0.9 + 0.2 * random())));
+  }
+
+  /** Undefined when it is time to stop. */
+  async function prepare(): Promise<readonly IPFamily[] | undefined> {
+    for (let failures = 1; ; failures += 1) {
+      try {
+        return await within(PREPARE_BOUND_MS, async (bound) => {
+          await options.prepare?.(bound);
+          return options.families ?? (await findFamilies(bound));
+        });
+      } catch (error) {
+        if (signal.aborted) return undefined;
+        log.warn("cluster cannot be worked on yet", { error: describe(error) });
+      }
+      if (!(await pause(backoffMs(PREPARE_BACKOFF, failures, random)))) return undefined;
+    }
+  }
+
+  async function findFamilies(bound: AbortSignal): Promise<readonly IPFamily[]> {
+    try {
+      return await detectFamilies(store, bound);
+    } catch (error) {
+      if (!isStoreError(error, "Forbidden", "Invalid", "BadRequest")) throw error;
+      // Who may not try it out takes what the cluster's own Service has: one family, but never a wrong one.
+      const own = await store.get(
+        SERVICE,
+        { namespace: "default", name: "kubernetes" },
+        { signal: bound },
+      );
+      if (own?.spec?.ipFamilies === undefined) throw error;
+      log.warn("cluster does not let its IP families be tried out", { error: describe(error) });
+      return own.spec.ipFamilies;
+    }
+  }
+
+  /** A cluster is heard while its API server answers: an agent that cannot see its pods must not vouch for them. */
+  async function beat(): Promise<void> {
+    if (!(await isClusterAnswering())) return;
+    try {
+      await within(HEARTBEAT_BOUND_MS, () => hub.heartbeat(cluster));
+      say("hub", undefined);
+    } catch (error) {
+      if (!signal.aborted) say("hub", `The hub took no heartbeat: ${describe(error)}`);
+    }
+    reviewMembership();
+  }
+
+  async function isClusterAnswering(): Promise<boolean> {
+    const configured = { name: cluster, givenId: cluster };
+    try {
+      const identity = await within(HEARTBEAT_BOUND_MS, (bound) =>
+        identifyCluster(store, configured, bound),
+      );
+      say("cluster", undefined);
+      say(
+        "identity",
+        identity.ok ? undefined : `${identity.problem} It stays "${cluster}", as it joined.`,
+      );
+      return true;
+    } catch (error) {
+      if (signal.aborted) return false;
+      // To be turned away is to be answered: its pods are none the worse for what we may not ask, or ask too often.
+      const isAnswer = isStoreError(error, "Forbidden", "TooManyRequests");
+      say("cluster", isAnswer ? undefined : `The API server does not answer: ${describe(error)}`);
+      return isAnswer;
+    }
+  }
+
+  function reviewMembership(): void {
+    const isMember = !isHubKnown || hub.members().some((one) => one.cluster === cluster);
+    say(
+      "membership",
+      isMember && !(isHubKnown && hub.hasStrangers())
+        ? undefined
+        : `The hub does not know the cluster "${cluster}": it was evicted, or the hub has lost its data. What is imported stays as it is. Join again with "isthmus join", or remove everything with "isthmus leave".`,
+    );
+  }
+
+  function within<X>(boundMs: number, ask: (signal: AbortSignal) => Promise<X>): Promise<X> {
+    return runBounded({ clock, boundMs, stop: signal }, ask);
+  }
+
+  /** False when it is time to stop. */
+  async function pause(ms: number): Promise<boolean> {
+    await sleep(clock, ms, signal).catch(() => undefined);
+    return !signal.aborted;
+  }
+
+  const liveness = watchLiveness({
+    contacts: () => hub.members(),
+    self: cluster,
+    ...(options.liveness === undefined ? {} : { policy: options.liveness }),
+    clock,
+    onChange: () => member?.reviewImports(),
+    log,
+  });
+  const stopListening = contact?.onReturn(() => member?.retryExports());
+  hub.whenSynced().then(
+    () => {
+      isHubKnown = true;
+    },
+    () => undefined,
+  );
+  const running = run();
+
+  return {
+    isSynced: () => member?.isSynced() === true,
+    isIdle: () => member?.isIdle() === true,
+    livenessOf: (source) => liveness.livenessOf(source),
+    counts: () => member?.counts() ?? { exports: 0, imports: 0 },
+    async stop() {
+      stopping.abort(new Error("stopped"));
+      stopListening?.();
+      await Promise.all([running, liveness.stop()]);
+      await member?.stop();
+    },
+  };
+}
+
+/** Says a thing when it comes, changes or goes, not every time that it is looked at. */
+function createTeller(log: Log): (about: string, sentence: string | undefined) => void {
+  const said = new Map<string, string>();
+  return (about, sentence) => {
+    if (said.get(about) === sentence) return;
+    if (sentence === undefined) {
+      said.delete(about);
+      log.info("agent is well again", { about });
+      return;
+    }
+    // Details of the same trouble may differ each time: only the first is worth a line above debug.
+    const isNew = !said.has(about);
+    said.set(about, sentence);
+    const level = !isNew ? "debug" : PASSES_BY_ITSELF.has(about) ? "warn" : "error";
+    log[level]("agent is in trouble", { about, problem: sentence });
+  };
+}
