@@ -59,6 +59,12 @@ export interface ClientOptions {
   readonly maxBodyBytes?: number;
   /** Of one watch event. etcd holds nothing above 1.5 MiB by default; JSON is larger than that. */
   readonly maxEventBytes?: number;
+  /**
+   * The fence of an elected leader: asked for every request that is not a read, dry runs too, at the moment it is put
+   * on the socket; false refuses it with "Unavailable". The election itself needs a client without: one that may not
+   * write could never take the Lease again.
+   */
+  readonly mayWrite?: () => boolean;
 }
 
 const REQUEST_SILENCE_MS = 60_000;
@@ -75,6 +81,7 @@ export function createClient(config: ClusterConfig, options: ClientOptions): Kub
     clock,
     userAgent: options.userAgent ?? `isthmus/${VERSION}`,
     interactive: options.interactive,
+    mayWrite: options.mayWrite,
   });
   const requestSilenceMs = options.requestSilenceMs ?? REQUEST_SILENCE_MS;
   const watchSilenceMs = options.watchSilenceMs ?? WATCH_SILENCE_MS;

@@ -7,6 +7,7 @@ import { StoreError } from "../ports/store.ts";
 import { createAgentHolder } from "./agent.ts";
 import type { ClusterConfig, Impersonation } from "./connection.ts";
 import { toTransportError } from "./failure.ts";
+import { fenceDispatcher } from "./fence.ts";
 import { buildQuery, type Query } from "./path.ts";
 import { createCredentialSource } from "./source.ts";
 import type { Headers } from "./status.ts";
@@ -44,10 +45,12 @@ export interface TransportOptions {
   readonly userAgent: string;
   /** May an exec plugin talk to the user on our terminal? */
   readonly interactive?: boolean | undefined;
+  /** Asked for every request other than GET when it is about to be put on the socket. Absent: always. */
+  readonly mayWrite?: (() => boolean) | undefined;
 }
 
 export function createTransport(config: ClusterConfig, options: TransportOptions): Transport {
-  const { clock } = options;
+  const { clock, mayWrite } = options;
   const source = createCredentialSource(config, options);
   const agents = createAgentHolder(config, clock);
   const { origin, pathname } = new URL(config.server);
@@ -63,7 +66,10 @@ export function createTransport(config: ClusterConfig, options: TransportOptions
     authorization: string | undefined,
     signal: AbortSignal,
   ): Promise<{ status: number; headers: Headers; body: Readable }> {
-    const { statusCode, headers, body } = await agents.take().request({
+    const agent = agents.take();
+    const isFenced = mayWrite !== undefined && request.method !== "GET";
+    const dispatcher = isFenced ? fenceDispatcher(agent, mayWrite) : agent;
+    const { statusCode, headers, body } = await dispatcher.request({
       origin,
       method: request.method,
       path: base + request.path + buildQuery(request.query ?? {}),
