@@ -4,6 +4,7 @@
 import type { IPFamily } from "../src/api/builtin.ts";
 import type { ClusterId } from "../src/api/names.ts";
 import type { Contribution } from "../src/api/share.ts";
+import type { Rejection } from "../src/core/admission.ts";
 import type { Liveness } from "../src/core/liveness.ts";
 import { type ImportInput, planImport } from "../src/core/plan.ts";
 import type { Write } from "../src/core/write.ts";
@@ -12,6 +13,7 @@ import { createSmallServer, Refused, type SmallServer } from "./smallServer.ts";
 
 export interface Heard {
   readonly contributions?: readonly Contribution[];
+  readonly rejections?: readonly Rejection[];
   readonly families?: readonly IPFamily[];
   readonly liveness?: Readonly<Record<string, Liveness>>;
   /** Clusters of which not everything is known yet; their contributions may be among those given. */
@@ -46,6 +48,7 @@ export function createImportWorld(): ImportWorld {
       namespace: heard.namespace ?? "present",
       makesNamespace: heard.makesNamespace ?? false,
       contributions,
+      rejections: heard.rejections ?? [],
       livenessOf: (cluster: ClusterId) => liveness[cluster] ?? "live",
       isAwaited: (cluster) => awaited.includes(cluster),
       isComplete: awaited.every((cluster) => liveness[cluster] === "lost"),

@@ -2,11 +2,14 @@
 
 import type { IPFamily } from "../api/builtin.ts";
 import { SERVICE } from "../api/builtin.ts";
+import { SERVICE_IMPORT } from "../api/mcs.ts";
 import { type ClusterId, type ServiceKey, splitServiceKey } from "../api/names.ts";
 import { readVirtualIps } from "../core/derived.ts";
+import { planImportEvents } from "../core/event.ts";
 import type { Liveness } from "../core/liveness.ts";
 import { type ImportInput, type NamespaceState, planImport } from "../core/plan.ts";
 import type { Policy } from "../core/policy.ts";
+import type { Write } from "../core/write.ts";
 import { type Clock, formatTime } from "../ports/clock.ts";
 import type { Hub } from "../ports/hub.ts";
 import { isAbsentObject, isStoreError, type Store } from "../ports/store.ts";
@@ -15,6 +18,7 @@ import type { Outcome } from "../runtime/queue.ts";
 import type { Addresses } from "./addresses.ts";
 import { applyWrites, RefusedWrite } from "./apply.ts";
 import { observeAwaited } from "./awaited.ts";
+import { recordEvents } from "./event.ts";
 import type { ClusterView } from "./view.ts";
 
 export interface ImporterOptions {
@@ -39,13 +43,15 @@ export async function reconcileImport(
   service: ServiceKey,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const { store, freshness, addresses, view } = options;
+  const { store, freshness, addresses, view, clock } = options;
   let refusedIp: string | undefined;
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const writes = planImport(observe(options, service, refusedIp));
+    const input = observe(options, service, refusedIp);
+    const writes = planImport(input);
     if (writes.length === 0) break;
     try {
       await applyWrites({ store, freshness, owner: service, signal }, writes);
+      await tellEvents({ store, clock, signal }, input, writes);
     } catch (error) {
       if (isOutrun(error)) break;
       if (refusedIp !== undefined || !isRefusedIp(error)) throw error;
@@ -57,6 +63,16 @@ export async function reconcileImport(
   // Whoever holds the address may let go of it, and nothing tells us when.
   if (refusedIp !== undefined) return { afterMs: ASK_AGAIN_MS };
   return freshness.isAhead(service) ? { afterMs: REMEMBER_MS } : "done";
+}
+
+async function tellEvents(
+  context: Parameters<typeof recordEvents>[0],
+  { observed: { serviceImport } }: ImportInput,
+  writes: readonly Write[],
+): Promise<void> {
+  if (serviceImport === undefined) return;
+  const events = planImportEvents(serviceImport, writes);
+  await recordEvents(context, { resource: SERVICE_IMPORT, object: serviceImport, events });
 }
 
 function observe(
@@ -74,6 +90,7 @@ function observe(
     namespace: observeNamespace(options, service),
     makesNamespace: options.policy.namespaces === "create",
     contributions: hub.contributions(service),
+    rejections: hub.rejections(service),
     livenessOf,
     ...observeAwaited(hub, livenessOf),
     observed: {

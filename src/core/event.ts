@@ -1,7 +1,10 @@
-// Export: conditions before and after in, the Events that tell a person what changed out (R12).
+// Export and import: conditions before and after in, the Events that tell a person what changed out (R12).
 
+import { SERVICE_IMPORT, type ServiceImport } from "../api/mcs.ts";
 import type { Condition } from "../api/object.ts";
 import type { Judgement } from "./condition.ts";
+import { ENDPOINTS_ACCEPTED } from "./import.ts";
+import type { Write } from "./write.ts";
 
 export interface EventNote {
   readonly type: "Normal" | "Warning";
@@ -24,4 +27,22 @@ export function planExportEvents(
     // Agreement is news only after a conflict.
     return old?.status === "True" ? [{ type: "Normal", reason, message }] : [];
   });
+}
+
+/** Of all that is written only the status of the import may hold news: that endpoints are left out, or for another reason. */
+export function planImportEvents(
+  before: ServiceImport | undefined,
+  writes: readonly Write[],
+): readonly EventNote[] {
+  const old = findAccepted(before);
+  return writes.flatMap((write): EventNote[] => {
+    if (write.verb === "delete" || write.resource !== SERVICE_IMPORT) return [];
+    const condition = findAccepted(write.object);
+    if (condition === undefined || condition.reason === old?.reason) return [];
+    return [{ type: "Warning", reason: "EndpointsRejected", message: condition.message }];
+  });
+}
+
+function findAccepted(serviceImport: ServiceImport | undefined): Condition | undefined {
+  return serviceImport?.status?.conditions?.find(({ type }) => type === ENDPOINTS_ACCEPTED);
 }

@@ -201,6 +201,7 @@ describe("the status of an import", () => {
       clusters: view({}, undefined, aShare("b")).clusters,
       hasSlices: true,
       ready,
+      rejections: [],
       now,
     });
   const told = { ...stored(view()), status: written(plan(stored(view()))).status! };

@@ -5,9 +5,11 @@ import { SERVICE_IMPORT, type ServiceImport } from "../api/mcs.ts";
 import { type ClusterId, MANAGED_LABEL, splitServiceKey } from "../api/names.ts";
 import { apiVersionOf } from "../api/object.ts";
 import { pickTrafficPolicy, type SharedPort } from "../api/share.ts";
+import type { Rejection } from "./admission.ts";
 import { type Judgement, planConditions } from "./condition.ts";
 import { dropStaleMarks, renderMarks } from "./exported.ts";
 import type { MergedService } from "./merge.ts";
+import { compareText } from "./order.ts";
 import { hasEntries, isSameData, type Write } from "./write.ts";
 
 /** The service as this cluster is to see it. */
@@ -101,32 +103,45 @@ export function familyOf(ip: string): IPFamily {
   return ip.includes(":") ? "IPv6" : "IPv4";
 }
 
+/** Absent when everything was taken in: nobody has to read that nothing is wrong. */
+export const ENDPOINTS_ACCEPTED = "EndpointsAccepted";
+const OUR_CONDITIONS: readonly string[] = ["Ready", ENDPOINTS_ACCEPTED];
+
 export function planImportStatus(input: {
   readonly serviceImport: ServiceImport;
   readonly clusters: readonly ClusterId[];
   readonly hasSlices: boolean;
   readonly ready: Judgement;
+  /** Undefined: not known for sure at present, so what was told of them stays. */
+  readonly rejections: readonly Rejection[] | undefined;
   readonly now: string;
 }): Write[] {
-  const { serviceImport, clusters, hasSlices, ready, now } = input;
+  const { serviceImport, clusters, hasSlices, ready, rejections, now } = input;
+  const { conditions = [], ...rest } = serviceImport.status ?? {};
+  const told = conditions.filter(({ type }) => type === ENDPOINTS_ACCEPTED);
+  const planned = planConditions({
+    before: conditions,
+    judgements: [ready, ...judgeRejections(rejections ?? [])],
+    generation: serviceImport.metadata.generation,
+    now,
+  });
   const status = {
     clusters: clusters.map((cluster) => ({ cluster })),
     endpointSliceObjects: hasSlices ? ("Present" as const) : ("Absent" as const),
-    conditions: planConditions({
-      before: serviceImport.status?.conditions ?? [],
-      judgements: [ready],
-      generation: serviceImport.metadata.generation,
-      now,
-    }),
+    conditions: rejections === undefined ? [...planned, ...told] : planned,
   };
-  const { conditions = [], ...rest } = serviceImport.status ?? {};
-  // Conditions of other types are other people's.
-  const ours = conditions.filter((condition) => condition.type === ready.type);
+  // Conditions of other types are other people's; the order of ours says nothing.
+  const ours = OUR_CONDITIONS.flatMap((ourType) =>
+    conditions.filter(({ type }) => type === ourType),
+  );
   if (isSameData({ ...rest, conditions: ours }, status)) return [];
   const wanted = new Set<string>(clusters);
-  if ((rest.clusters ?? []).some(({ cluster }) => !wanted.has(cluster))) {
-    // A cluster that somebody else wrote in cannot be applied away.
-    const others = conditions.filter((condition) => condition.type !== ready.type);
+  const isCrowded =
+    (rest.clusters ?? []).some(({ cluster }) => !wanted.has(cluster)) ||
+    ours.length > status.conditions.length;
+  if (isCrowded) {
+    // What somebody else wrote in cannot be applied away.
+    const others = conditions.filter(({ type }) => !OUR_CONDITIONS.includes(type));
     const whole = { ...status, conditions: [...others, ...status.conditions] };
     const object: ServiceImport = { ...serviceImport, status: whole };
     return [{ verb: "replace", resource: SERVICE_IMPORT, object, subresource: "status" }];
@@ -158,4 +173,21 @@ export function judgeImport(view: ImportView, ips: readonly string[]): Judgement
     reason: "Ready",
     message: "The service can be used in this cluster.",
   };
+}
+
+/** Nothing to say, or all that was not taken in, in words that do not depend on the order it was heard in. */
+export function judgeRejections(rejections: readonly Rejection[]): readonly Judgement[] {
+  if (rejections.length === 0) return [];
+  const reasons = [...new Set(rejections.map(({ reason }) => reason))].toSorted(compareText);
+  const sentences = rejections
+    .toSorted((a, b) => compareText(a.cluster, b.cluster) || compareText(a.message, b.message))
+    .map(({ message }) => message);
+  return [
+    {
+      type: ENDPOINTS_ACCEPTED,
+      status: "False",
+      reason: reasons.join(","),
+      message: sentences.join(" "),
+    },
+  ];
 }

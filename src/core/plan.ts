@@ -16,10 +16,12 @@ import { SERVICE_IMPORT, type ServiceImport } from "../api/mcs.ts";
 import { type ClusterId, type ServiceKey, splitServiceKey } from "../api/names.ts";
 import { apiVersionOf } from "../api/object.ts";
 import type { Contribution } from "../api/share.ts";
+import type { Rejection } from "./admission.ts";
 import type { Judgement } from "./condition.ts";
 import { isDerived, judgeTaken, planDerived, readVirtualIps } from "./derived.ts";
 import { judgeHandmade, planHandmadeSlices, planHandmadeSpec, viewImport } from "./handmade.ts";
 import {
+  ENDPOINTS_ACCEPTED,
   familyOf,
   type ImportView,
   isManaged,
@@ -44,6 +46,8 @@ export interface ImportInput {
   /** Whether a missing namespace is made for the import (R14). */
   readonly makesNamespace: boolean;
   readonly contributions: readonly Contribution[];
+  /** What of the service was shared and not taken in. */
+  readonly rejections: readonly Rejection[];
   readonly livenessOf: (cluster: ClusterId) => Liveness;
   /** True for a source of which not everything is known yet: nothing of it may be taken away. */
   readonly isAwaited: (cluster: ClusterId) => boolean;
@@ -73,12 +77,12 @@ export function planImport(input: ImportInput): Write[] {
   if (input.namespace === "missing") return planNamespace(input);
   if (input.namespace === "denied") return planAbsence(input);
   if (serviceImport !== undefined && isHeld(input, serviceImport)) {
-    return planPresence(input, viewHeld(input, serviceImport));
+    return planPresence(input, viewHeld(input, serviceImport), undefined);
   }
   const merged = mergeShares(input.contributions.map(({ share }) => share));
   return merged === undefined
     ? planAbsence(input)
-    : planPresence(input, viewMerged(merged, localFacts(input)));
+    : planPresence(input, viewMerged(merged, localFacts(input)), findRejections(input));
 }
 
 function planNamespace(input: ImportInput): Write[] {
@@ -110,7 +114,21 @@ function viewHeld(input: ImportInput, serviceImport: ServiceImport): ImportView 
   return { ...view, clusters: [...new Set([...view.clusters, ...heard])].toSorted(compareText) };
 }
 
-function planPresence(input: ImportInput, view: ImportView): Write[] {
+/**
+ * Undefined while somebody is awaited whose rejections may have been told before: good news can wait, a restart must not
+ * take it back and tell it again.
+ */
+function findRejections(input: ImportInput): readonly Rejection[] | undefined {
+  const told = input.observed.serviceImport?.status?.conditions ?? [];
+  const isTold = told.some(({ type }) => type === ENDPOINTS_ACCEPTED);
+  return isTold && !input.isComplete ? undefined : input.rejections;
+}
+
+function planPresence(
+  input: ImportInput,
+  view: ImportView,
+  rejections: readonly Rejection[] | undefined,
+): Write[] {
   const { serviceImport, derived, slices } = input.observed;
   const ips = readOwnIps(input, view);
   // While the derived Service is being made anew the import goes on showing what it had.
@@ -124,7 +142,8 @@ function planPresence(input: ImportInput, view: ImportView): Write[] {
   if (due.length > 0 || serviceImport === undefined) return due;
   const { clusters } = view;
   const ready = judgeTakenName(input, view) ?? judgeImport(view, ips);
-  return planImportStatus({ serviceImport, clusters, hasSlices: true, ready, now: input.now });
+  const { now } = input;
+  return planImportStatus({ serviceImport, clusters, hasSlices: true, ready, rejections, now });
 }
 
 /** Nobody exports the service: what we made goes, what others made stays. */
@@ -164,6 +183,8 @@ function planHandmade(input: ImportInput, serviceImport: ServiceImport): Write[]
         asked: serviceImport.spec?.ips ?? [],
         ...(refusedIp === undefined ? {} : { refusedIp }),
       }),
+    // Nobody exports it, so there is nothing to take in.
+    rejections: [],
     now: input.now,
   });
 }
