@@ -143,11 +143,19 @@ export function startAgent(options: AgentOptions): Agent {
     }
   }
 
+  async function awaitHub(): Promise<void> {
+    try {
+      await hub.whenSynced();
+      isHubKnown = true;
+    } catch (error) {
+      log.debug("hub was closed before it was known", { error: describe(error) });
+    }
+  }
+
   function reviewMembership(): void {
-    const isMember = !isHubKnown || hub.members().some((one) => one.cluster === cluster);
     say(
       "membership",
-      isMember && !(isHubKnown && hub.hasStrangers())
+      !isHubKnown || !hub.hasStrangers()
         ? undefined
         : `The hub does not know the cluster "${cluster}": it was evicted, or the hub has lost its data. What is imported stays as it is. Join again with "isthmus join", or remove everything with "isthmus leave".`,
     );
@@ -172,12 +180,7 @@ export function startAgent(options: AgentOptions): Agent {
     log,
   });
   const stopListening = contact?.onReturn(() => member?.retryExports());
-  hub.whenSynced().then(
-    () => {
-      isHubKnown = true;
-    },
-    () => undefined,
-  );
+  void awaitHub();
   const running = run();
 
   return {
