@@ -9,6 +9,7 @@ import {
 } from "../api/names.ts";
 import type { ObjectMeta } from "../api/object.ts";
 import { compareText } from "./order.ts";
+import { quote } from "./untrusted.ts";
 
 type Entries = Readonly<Record<string, string>>;
 type Marks = Required<Pick<ObjectMeta, "labels" | "annotations">>;
@@ -74,12 +75,6 @@ export function isQualifiedName(text: string): boolean {
   const [name = "", prefix, ...rest] = text.split("/").toReversed();
   if (rest.length > 0 || !isName(name)) return false;
   return prefix === undefined || (prefix.length <= PREFIX_MAX_LENGTH && PREFIX.test(prefix));
-}
-
-function quote(text: string): string {
-  return JSON.stringify(
-    text.length > NAME_MAX_LENGTH ? `${text.slice(0, NAME_MAX_LENGTH)}…` : text,
-  );
 }
 
 export function renderMarks(exported: Marks, derivedName: string | undefined): Marks {

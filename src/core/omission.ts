@@ -3,8 +3,7 @@
 
 import type { ClusterId } from "../api/names.ts";
 import type { Rejection, RejectionReason } from "./admission.ts";
-
-const SHOWN_LENGTH = 63;
+import { quote } from "./untrusted.ts";
 
 export interface Omissions {
   /** `what` is a noun, `why` a clause about the first of them. */
@@ -60,16 +59,4 @@ function render(cluster: ClusterId, subject: string, omission: Omission): Reject
 
 function advise(cluster: ClusterId): string {
   return `If "${cluster}" runs a later release of Isthmus, upgrade this cluster too.`;
-}
-
-/** Text of others in a sentence of ours: short, on one line, and seen to be theirs. */
-export function quote(value: unknown): string {
-  if (typeof value !== "string") return describeKind(value);
-  return JSON.stringify(value.length > SHOWN_LENGTH ? `${value.slice(0, SHOWN_LENGTH)}…` : value);
-}
-
-function describeKind(value: unknown): string {
-  if (value === undefined || value === null) return "nothing";
-  if (typeof value === "number" || typeof value === "boolean") return String(value);
-  return Array.isArray(value) ? "a list" : "an object";
 }

@@ -13,13 +13,14 @@ import type {
 import { SHARE_LIMITS } from "../api/hubshare.ts";
 import type { ServiceShare, SharedPort, TrafficPolicy, WhenLost } from "../api/share.ts";
 import { findBadMark, isLabelValue, isQualifiedName } from "./exported.ts";
-import { type Omissions, quote } from "./omission.ts";
+import type { Omissions } from "./omission.ts";
 import {
   isDnsLabel,
   isOneOf,
   isRecord,
   isSaid,
   isWholeNumber,
+  quote,
   type UntrustedRecord,
 } from "./untrusted.ts";
 
@@ -50,7 +51,7 @@ export function readServicePorts(list: UntrustedList, omissions: Omissions): rea
   forEachPort(list, omissions, (value) => {
     const port = readPort(value);
     if (typeof port === "string") return port;
-    const { name = "", protocol, port: number, appProtocol } = port;
+    const { name, protocol, port: number, appProtocol } = port;
     if (number === undefined) return "a port has no number";
     if (ports.some((other) => other.name === name)) return `two ports have the name ${quote(name)}`;
     if (ports.length > 0 && (name === "" || ports[0]?.name === "")) {
@@ -79,10 +80,8 @@ export function readEndpointPorts(
   forEachPort(list, omissions, (value) => {
     const port = readPort(value);
     if (typeof port === "string") return port;
-    const { name = "" } = port;
-    if (ports.some((other) => (other.name ?? "") === name)) {
-      return `two ports have the name ${quote(name)}`;
-    }
+    const { name } = port;
+    if (ports.some((other) => other.name === name)) return `two ports have the name ${quote(name)}`;
     ports.push(port);
     return undefined;
   });
@@ -102,9 +101,9 @@ function forEachPort(
   if (list.length > SHARE_LIMITS.ports) omissions.cut("ports", list.length, SHARE_LIMITS.ports);
 }
 
-type ReadPort = EndpointPort & { readonly protocol: Protocol };
+type ReadPort = EndpointPort & { readonly name: string; readonly protocol: Protocol };
 
-/** The port, or why it cannot be used. */
+/** The port with the defaults that API servers fill in, or why it cannot be used. */
 function readPort(value: unknown): ReadPort | string {
   if (!isRecord(value)) return `a port is ${quote(value)}`;
   const { name, protocol, port, appProtocol } = value;
@@ -120,7 +119,7 @@ function readPort(value: unknown): ReadPort | string {
     return `a port's application protocol is ${quote(appProtocol)}`;
   }
   return {
-    ...(typeof name === "string" ? { name } : {}),
+    name: typeof name === "string" ? name : "",
     protocol: spoken,
     ...(hasNumber ? { port } : {}),
     ...(typeof appProtocol === "string" && hasApp ? { appProtocol } : {}),
@@ -159,14 +158,15 @@ function readEndpoint(value: unknown): Endpoint | string {
   if (typeof state === "string") return state;
   return {
     addresses: [address],
-    ...(state === undefined ? {} : { conditions: state }),
+    conditions: state,
     ...(typeof hostname === "string" && hasHostname ? { hostname } : {}),
     ...(typeof zone === "string" && hasZone ? { zone } : {}),
   };
 }
 
-function readConditions(value: unknown): EndpointConditions | undefined | string {
-  if (value === undefined || value === null) return undefined;
+/** Absent is empty, as API servers have it: else the slice would look different from what was written, for ever. */
+function readConditions(value: unknown): EndpointConditions | string {
+  if (value === undefined || value === null) return {};
   if (!isRecord(value)) return `an endpoint's conditions are ${quote(value)}`;
   const { ready, serving, terminating } = value;
   if (!isFlag(ready) || !isFlag(serving) || !isFlag(terminating)) {

@@ -2,6 +2,10 @@
 
 import { LABEL_MAX_LENGTH, LABEL_PATTERN } from "../api/names.ts";
 
+const SHOWN_LENGTH = 63;
+/** What JSON leaves as it is and a terminal does not: controls, and marks that turn the direction of a line. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
 export type UntrustedRecord = Readonly<Record<string, unknown>>;
 
 const LABEL = new RegExp(LABEL_PATTERN);
@@ -39,4 +43,20 @@ export function readTime(value: unknown): string | undefined {
 
 export function isWholeNumber(value: unknown, max: number): value is number {
   return typeof value === "number" && Number.isInteger(value) && value >= 1 && value <= max;
+}
+
+/** Text of others in a sentence of ours: short, on one line, and seen to be theirs. */
+export function quote(value: unknown): string {
+  if (typeof value !== "string") return describeKind(value);
+  const shown = value.length > SHOWN_LENGTH ? `${value.slice(0, SHOWN_LENGTH)}…` : value;
+  return JSON.stringify(shown).replaceAll(
+    UNSEEN,
+    (unseen) => `\\u{${unseen.codePointAt(0)?.toString(16)}}`,
+  );
+}
+
+function describeKind(value: unknown): string {
+  if (value === undefined || value === null) return "nothing";
+  if (typeof value === "number" || typeof value === "boolean") return String(value);
+  return Array.isArray(value) ? "a list" : "an object";
 }

@@ -17,7 +17,7 @@ import {
 } from "../api/share.ts";
 import type { Rejection } from "./admission.ts";
 import { isLabelValue } from "./exported.ts";
-import { createOmissions, type Omissions, quote } from "./omission.ts";
+import { createOmissions, type Omissions } from "./omission.ts";
 import {
   FAMILIES,
   readEndpointPorts,
@@ -28,7 +28,7 @@ import {
   readTrafficPolicy,
   readWhenLost,
 } from "./received.ts";
-import { isDnsLabel, isOneOf, isRecord, readTime } from "./untrusted.ts";
+import { isDnsLabel, isOneOf, isRecord, quote, readTime } from "./untrusted.ts";
 
 /** `rejections` says what was left out, or why there is no value. */
 export type Decoded<T> =
