@@ -47,7 +47,8 @@ export interface ServiceShare extends SharedService {
 }
 
 /** withdraw: they go. unready: they stay, not ready. keep: they stay as they are. */
-export type WhenLost = "withdraw" | "unready" | "keep";
+export const WHEN_LOST = ["withdraw", "unready", "keep"] as const;
+export type WhenLost = (typeof WHEN_LOST)[number];
 
 /** One source EndpointSlice of a shared service. */
 export interface EndpointShare {

@@ -96,6 +96,26 @@ describe("what is shared", () => {
     });
   });
 
+  test.each(["withdraw", "unready", "keep"])(
+    "R9: what is to become of the endpoints when this cluster is lost travels: %s",
+    (whenLost) => {
+      const annotations = { "isthmus.dev/when-lost": whenLost };
+      const serviceExport = aServiceExport({}, { annotations });
+      expect(planShare(anInput({ serviceExport }))).toMatchObject({ whenLost });
+      const [valid] = judgeExport(anInput({ serviceExport }), { published: true, merged: agreed });
+      expect(valid?.message).toBe("The service can be exported.");
+    },
+  );
+
+  test("R9: without a word about it, and with one that means nothing, nothing is said", () => {
+    expect(planShare(anInput())).not.toHaveProperty("whenLost");
+    for (const word of ["", "Keep", "constructor"]) {
+      const annotations = { "isthmus.dev/when-lost": word };
+      const serviceExport = aServiceExport({}, { annotations });
+      expect(planShare(anInput({ serviceExport }))).not.toHaveProperty("whenLost");
+    }
+  });
+
   test("R20: precedence goes by the age of the export, not of the Service", () => {
     const service = aService({}, { creationTimestamp: "2020-01-01T00:00:00Z" });
     const serviceExport = aServiceExport({}, { creationTimestamp: "2025-05-05T05:05:05Z" });
@@ -176,6 +196,22 @@ describe("what the export says", () => {
       "Valid=False/InvalidExport",
       "Ready=False/Failed",
     ]);
+  });
+
+  test("R5: a word about lost clusters that means nothing is told, and stops nobody", () => {
+    const judgeWord = (word: string) => {
+      const annotations = { "isthmus.dev/when-lost": word };
+      const serviceExport = aServiceExport({}, { annotations });
+      return judgeExport(anInput({ serviceExport }), published)[0];
+    };
+    expect(judgeWord("drop")).toEqual({
+      type: "Valid",
+      status: "True",
+      reason: "Valid",
+      message:
+        'The service can be exported. Annotation isthmus.dev/when-lost has the value "drop", which means nothing, so that endpoints are withdrawn when this cluster is lost; give it one of withdraw, unready, keep.',
+    });
+    expect(judgeWord("x".repeat(200_000))?.message.length).toBeLessThan(32_768);
   });
 
   test("R44: the winner of a conflict has the condition too", () => {

@@ -3,8 +3,14 @@
 
 import type { Service } from "../api/builtin.ts";
 import { SERVICE_EXPORT, type ServiceExport } from "../api/mcs.ts";
-import { type ClusterId, serviceKey } from "../api/names.ts";
-import { pickTrafficPolicy, type ServiceShare, sharePort } from "../api/share.ts";
+import { type ClusterId, serviceKey, WHEN_LOST_ANNOTATION } from "../api/names.ts";
+import {
+  pickTrafficPolicy,
+  type ServiceShare,
+  sharePort,
+  WHEN_LOST,
+  type WhenLost,
+} from "../api/share.ts";
 import { type Judgement, planConditions } from "./condition.ts";
 import { findBadMark } from "./exported.ts";
 import type { MergedService } from "./merge.ts";
@@ -18,6 +24,9 @@ export interface ExportInput {
   readonly service: Service | undefined;
   readonly namespaceDenied: boolean;
 }
+
+/** So much of a wrong value is repeated to its owner. */
+const SHOWN_LENGTH = 40;
 
 /** What stands in the way of an export, in the words of its Valid condition. */
 interface Refusal {
@@ -42,7 +51,15 @@ export function planShare(input: ExportInput): ServiceShare | undefined {
     ...pickTrafficPolicy(spec),
     ...(labels === undefined ? {} : { labels }),
     ...(annotations === undefined ? {} : { annotations }),
+    ...readWhenLost(serviceExport),
   };
+}
+
+/** A word that we do not know is no word: the export goes on, and its owner is told. */
+function readWhenLost(serviceExport: ServiceExport | undefined): { readonly whenLost?: WhenLost } {
+  const asked = serviceExport?.metadata.annotations?.[WHEN_LOST_ANNOTATION];
+  const whenLost = WHEN_LOST.find((word) => word === asked);
+  return whenLost === undefined ? {} : { whenLost };
 }
 
 /**
@@ -74,7 +91,7 @@ export function judgeExport(
     type: "Valid",
     status: "True",
     reason: "Valid",
-    message: "The service can be exported.",
+    message: `The service can be exported.${remarkOnWhenLost(input.serviceExport)}`,
   };
   const { merged, published } = outcome;
   if (!published || merged === undefined) {
@@ -92,6 +109,13 @@ export function judgeExport(
     (outcome.isHeld === true ? readConflict(input.serviceExport) : undefined) ??
       judgeConflict(merged),
   ];
+}
+
+function remarkOnWhenLost(serviceExport: ServiceExport | undefined): string {
+  const asked = serviceExport?.metadata.annotations?.[WHEN_LOST_ANNOTATION];
+  if (asked === undefined || readWhenLost(serviceExport).whenLost !== undefined) return "";
+  const shown = asked.length > SHOWN_LENGTH ? `${asked.slice(0, SHOWN_LENGTH)}…` : asked;
+  return ` Annotation ${WHEN_LOST_ANNOTATION} has the value ${JSON.stringify(shown)}, which means nothing, so that endpoints are withdrawn when this cluster is lost; give it one of ${WHEN_LOST.join(", ")}.`;
 }
 
 function readConflict(serviceExport: ServiceExport | undefined): Judgement | undefined {

@@ -68,7 +68,7 @@ function contribute(cluster: string, made: Export): Contribution {
   return aContribution(share, addresses);
 }
 
-const liveness = fc.constantFrom<Liveness>("live", "live", "live", "silent", "lost");
+const liveness = fc.constantFrom<Liveness>("live", "live", "live", "flapping", "silent", "lost");
 
 interface State {
   /** Null: the cluster exports nothing. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { aSlice } from "../../test/kubeObjects.ts";
 import { aContribution, aShare, id } from "../../test/shares.ts";
 import type { Endpoint, EndpointSlice } from "../api/builtin.ts";
-import type { Contribution, EndpointShare } from "../api/share.ts";
+import type { Contribution, EndpointShare, WhenLost } from "../api/share.ts";
 import { viewMerged } from "./import.ts";
 import type { Liveness } from "./liveness.ts";
 import { mergeShares } from "./merge.ts";
@@ -10,12 +10,13 @@ import { planSliceRemoval, planSlices } from "./slices.ts";
 import type { Write } from "./write.ts";
 
 interface Situation {
-  readonly liveness?: Liveness;
+  /** Of "b", or of each that is named. */
+  readonly liveness?: Liveness | Readonly<Record<string, Liveness>>;
   readonly awaited?: readonly string[];
   readonly families?: readonly ("IPv4" | "IPv6")[];
 }
 
-/** Seen from cluster "a"; liveness is that of "b". */
+/** Seen from cluster "a". */
 function plan(
   contributions: readonly Contribution[],
   observed: readonly EndpointSlice[] = [],
@@ -23,13 +24,15 @@ function plan(
 ): readonly Write[] {
   const merged = mergeShares(contributions.map(({ share }) => share));
   if (merged === undefined) throw new Error("nothing was merged");
-  const { liveness = "live", awaited = [], families = ["IPv4", "IPv6"] } = situation;
+  const { liveness = {}, awaited = [], families = ["IPv4", "IPv6"] } = situation;
+  const judged: Readonly<Record<string, Liveness>> =
+    typeof liveness === "string" ? { b: liveness } : liveness;
   return planSlices(
     {
       cluster: id("a"),
       view: viewMerged(merged, { families, derivedName: "derived-web" }),
       contributions,
-      livenessOf: (cluster) => (cluster === "b" ? liveness : "live"),
+      livenessOf: (cluster) => judged[cluster] ?? "live",
       isAwaited: (cluster) => awaited.includes(cluster),
     },
     observed,
@@ -51,7 +54,7 @@ function withEndpoint(cluster: string, endpoint: Endpoint, share = aShare(cluste
 const addresses = ["10.0.0.1"];
 
 /** Everybody has told everything. */
-const heard = { isAwaited: () => false, livenessOf: () => "live" as const };
+const heard = { contributions: [], isAwaited: () => false, livenessOf: () => "live" as const };
 
 describe("an imported slice", () => {
   const [slice] = slicesOf([aContribution(aShare("b"))]);
@@ -313,7 +316,149 @@ describe("a source that is not heard", () => {
     expect(plan([own], present, { awaited: ["b"] })).toEqual([]);
   });
 
+  test("R65: silent before it was ever heard, its endpoints turn not ready, and that is written once", () => {
+    const writes = plan([own], present, { awaited: ["b"], liveness: "silent" });
+    expect(verbs(writes)).toEqual(["apply"]);
+    const [slice] = applied(writes);
+    expect(slice?.endpoints).toEqual([{ addresses, conditions: { ready: false, serving: false } }]);
+    expect({ ...slice, endpoints: present[1]?.endpoints }).toEqual(present[1]);
+    const after = [present[0]!, slice!];
+    expect(plan([own], after, { awaited: ["b"], liveness: "silent" })).toEqual([]);
+  });
+
+  test("R65: what others added to its slice is not taken for ours when it turns not ready", () => {
+    const marked = present.map((slice) => ({
+      ...slice,
+      metadata: { ...slice.metadata, uid: "1", labels: { ...slice.metadata.labels, own: "x" } },
+    }));
+    const [slice] = slicesOf([own], marked, { awaited: ["b"], liveness: "silent" });
+    expect(slice?.metadata).toEqual(present[1]?.metadata);
+  });
+
+  test("R66: heard again before it has told what it shares, its slices stay as they are", () => {
+    const unready = slicesOf([own, other], [], { liveness: "silent" });
+    expect(plan([own], unready, { awaited: ["b"] })).toEqual([]);
+    expect(plan([own], present, { awaited: ["b"], liveness: "flapping" })).toEqual([]);
+  });
+
   test("R66: lost before it was ever heard, its slices are deleted", () => {
     expect(verbs(plan([own], present, { awaited: ["b"], liveness: "lost" }))).toEqual(["delete"]);
+  });
+
+  test("R66: not heard yet and nobody else shares the service: the same", () => {
+    const sources = (liveness: Liveness) => ({
+      contributions: [],
+      isAwaited: () => true,
+      livenessOf: () => liveness,
+    });
+    expect(planSliceRemoval(sources("live"), present)).toEqual([]);
+    expect(verbs(planSliceRemoval(sources("silent"), present))).toEqual(["apply", "apply"]);
+    expect(verbs(planSliceRemoval(sources("lost"), present))).toEqual(["delete", "delete"]);
+  });
+});
+
+describe("a source whose export says what is to become of its endpoints when it is lost", () => {
+  const own = aContribution(aShare("a"));
+  const asking = (whenLost: WhenLost) =>
+    withEndpoint("b", { addresses, conditions: { ready: true } }, aShare("b", { whenLost }));
+  const unready = { addresses, conditions: { ready: false, serving: false } };
+  const ready = { addresses, conditions: { ready: true } };
+
+  test.each([
+    ["withdraw", "silent", [unready]],
+    ["withdraw", "lost", undefined],
+    ["unready", "silent", [unready]],
+    ["unready", "lost", [unready]],
+    ["keep", "flapping", [ready]],
+    ["keep", "silent", [ready]],
+    ["keep", "lost", [ready]],
+  ] as const)("R65: %s: %s, they are as asked", (whenLost, liveness, endpoints) => {
+    const slices = slicesOf([own, asking(whenLost)], [], { liveness });
+    expect(slices[1]?.endpoints).toEqual(endpoints);
+  });
+
+  test.each([
+    ["unready", "silent", ["apply"]],
+    ["unready", "lost", ["apply"]],
+    ["keep", "silent", []],
+    ["keep", "lost", []],
+  ] as const)(
+    "R66: %s: %s, and not heard since the start, they fare the same by what is written on the slice",
+    (whenLost, liveness, expected) => {
+      const present = slicesOf([own, asking(whenLost)]);
+      expect(verbs(plan([own], present, { liveness, awaited: ["b"] }))).toEqual(expected);
+    },
+  );
+
+  test("not heard in full, what it says now counts, not what is written on the slice", () => {
+    const present = slicesOf([own, asking("keep")]);
+    const now = { share: aShare("b"), endpoints: [] };
+    const writes = plan([own, now], present, { liveness: "lost", awaited: ["b"] });
+    expect(verbs(writes)).toEqual(["delete"]);
+  });
+
+  test("R54: no member any more, they go, whatever it asked for", () => {
+    const present = slicesOf([own, asking("keep")]);
+    expect(verbs(plan([own], present, { liveness: "lost" }))).toEqual(["delete"]);
+  });
+
+  test("changes its mind: the slice says so, and says nothing where nothing is asked", () => {
+    const present = slicesOf([own, asking("keep")]);
+    expect(present[1]?.metadata.annotations).toEqual({ "isthmus.dev/when-lost": "keep" });
+    const [other] = slicesOf([own, asking("unready")], present);
+    expect(other?.metadata.annotations).toEqual({ "isthmus.dev/when-lost": "unready" });
+    const writes = plan([own, asking("withdraw")], present);
+    expect(verbs(writes)).toEqual(["replace"]);
+    expect(applied(writes)[0]?.metadata.annotations).toEqual({});
+    expect(plan([own, asking("withdraw")], [present[0]!, ...applied(writes)])).toEqual([]);
+  });
+});
+
+describe("a source that flaps", () => {
+  const of = (cluster: string, ...ips: readonly string[]) =>
+    aContribution(aShare(cluster, { ipFamilies: ["IPv4", "IPv6"] }), ips);
+  const readyOf = (
+    contributions: readonly Contribution[],
+    liveness: Readonly<Record<string, Liveness>>,
+  ) =>
+    slicesOf(contributions, [], { liveness })
+      .flatMap(({ endpoints }) => endpoints)
+      .filter(({ conditions }) => conditions?.ready === true)
+      .flatMap((endpoint) => endpoint.addresses);
+
+  test("has endpoints that are there, but not ready while another has some", () => {
+    const both = [of("a", "10.0.0.1"), of("b", "10.0.0.2")];
+    expect(slicesOf(both, [], { liveness: "flapping" })).toHaveLength(2);
+    expect(readyOf(both, { b: "flapping" })).toEqual(["10.0.0.1"]);
+  });
+
+  test("keeps them ready when nobody else has any", () => {
+    expect(readyOf([of("b", "10.0.0.2")], { b: "flapping" })).toEqual(["10.0.0.2"]);
+    const idle = withEndpoint("a", { addresses, conditions: { ready: false } });
+    expect(readyOf([idle, of("b", "10.0.0.2")], { b: "flapping" })).toEqual(["10.0.0.2"]);
+  });
+
+  test("keeps them ready when all others flap, too, or are not heard", () => {
+    const three = [of("a", "10.0.0.1"), of("b", "10.0.0.2"), of("c", "10.0.0.3")];
+    expect(readyOf(three, { a: "lost", b: "flapping", c: "flapping" })).toEqual([
+      "10.0.0.2",
+      "10.0.0.3",
+    ]);
+    expect(readyOf(three, { a: "silent", b: "flapping", c: "lost" })).toEqual(["10.0.0.2"]);
+  });
+
+  test("keeps those of a family that nobody else has", () => {
+    const both = [of("a", "10.0.0.1"), of("b", "10.0.0.2", "fd00::2")];
+    expect(readyOf(both, { b: "flapping" })).toEqual(["10.0.0.1", "fd00::2"]);
+  });
+
+  test("keeps those of a port that nobody else has", () => {
+    const other = aContribution(aShare("b", { ports: ["http 80/TCP", "admin 81/TCP"] }), [
+      "10.0.0.2",
+    ]);
+    expect(readyOf([aContribution(aShare("a")), other], { b: "flapping" })).toEqual([
+      "10.0.0.1",
+      "10.0.0.2",
+    ]);
   });
 });

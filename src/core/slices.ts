@@ -16,15 +16,23 @@ import {
   SLICE_MANAGER,
   SOURCE_CLUSTER_LABEL,
   splitServiceKey,
+  WHEN_LOST_ANNOTATION,
 } from "../api/names.ts";
-import { apiVersionOf } from "../api/object.ts";
-import type { Contribution, EndpointShare, ServiceShare } from "../api/share.ts";
+import { apiVersionOf, type ObjectMeta } from "../api/object.ts";
+import {
+  type Contribution,
+  type EndpointShare,
+  type ServiceShare,
+  WHEN_LOST,
+  type WhenLost,
+} from "../api/share.ts";
+import { decideFate, isReady, routesOf, turnUnready } from "./fate.ts";
 import type { ImportView } from "./import.ts";
 import type { Liveness } from "./liveness.ts";
 import { exposesPort } from "./ports.ts";
 import { deletionOf, hasEntries, isSameData, type Write } from "./write.ts";
 
-type SourceStates = Pick<SlicesInput, "isAwaited" | "livenessOf">;
+type SourceStates = Pick<SlicesInput, "contributions" | "isAwaited" | "livenessOf">;
 
 export interface SlicesInput {
   /** The importing cluster. */
@@ -32,16 +40,12 @@ export interface SlicesInput {
   readonly view: ImportView;
   readonly contributions: readonly Contribution[];
   readonly livenessOf: (cluster: ClusterId) => Liveness;
-  /** Sources whose shares are not known yet: their slices stay as they are. */
+  /** Sources of which not everything is known yet: nothing of them may be taken away unless they are lost. */
   readonly isAwaited: (cluster: ClusterId) => boolean;
 }
 
 export function planSlices(input: SlicesInput, observed: readonly EndpointSlice[]): Write[] {
-  const desired = new Map(
-    input.contributions
-      .flatMap((contribution) => sliceContribution(input, contribution))
-      .map((slice) => [slice.metadata.name, slice]),
-  );
+  const desired = new Map(renderSlices(input).map((slice) => [slice.metadata.name, slice]));
   const present = new Map(observed.map((slice) => [slice.metadata.name, slice]));
   const writes: Write[] = [];
   for (const [name, slice] of desired) {
@@ -52,20 +56,25 @@ export function planSlices(input: SlicesInput, observed: readonly EndpointSlice[
     }
     if (actual === undefined || !isSameSlice(actual, slice)) writes.push(correct(actual, slice));
   }
-  const stale = observed.filter(
-    (slice) => isOurs(slice) && !desired.has(slice.metadata.name) && !isKept(slice, input),
-  );
-  return [...writes, ...stale.map((slice) => deletionOf(ENDPOINT_SLICE, slice))];
+  const left = observed.filter(({ metadata }) => !desired.has(metadata.name));
+  return [...writes, ...planSliceRemoval(input, left)];
 }
 
-/** A link to a Service that should not be there cannot be applied away: somebody else may have made it. */
+/** A link or a word that should not be there cannot be applied away: somebody else may have put it there. */
 function correct(actual: EndpointSlice | undefined, desired: EndpointSlice): Write {
   const { [KUBE_SERVICE_NAME_LABEL]: link, ...labels } = actual?.metadata.labels ?? {};
-  const isUnlinked = desired.metadata.labels?.[KUBE_SERVICE_NAME_LABEL] === undefined;
-  if (actual?.addressType !== desired.addressType || link === undefined || !isUnlinked) {
+  const { [WHEN_LOST_ANNOTATION]: whenLost, ...annotations } = actual?.metadata.annotations ?? {};
+  const isCrowded =
+    (link !== undefined && desired.metadata.labels?.[KUBE_SERVICE_NAME_LABEL] === undefined) ||
+    (whenLost !== undefined && desired.metadata.annotations?.[WHEN_LOST_ANNOTATION] === undefined);
+  if (actual?.addressType !== desired.addressType || !isCrowded) {
     return { verb: "apply", resource: ENDPOINT_SLICE, object: desired };
   }
-  const metadata = { ...actual.metadata, labels: { ...labels, ...desired.metadata.labels } };
+  const metadata = {
+    ...actual.metadata,
+    labels: { ...labels, ...desired.metadata.labels },
+    annotations: { ...annotations, ...desired.metadata.annotations },
+  };
   return { verb: "replace", resource: ENDPOINT_SLICE, object: { ...desired, metadata } };
 }
 
@@ -74,31 +83,98 @@ export function planSliceRemoval(
   sources: SourceStates,
   observed: readonly EndpointSlice[],
 ): Write[] {
-  return observed
-    .filter((slice) => isOurs(slice) && !isKept(slice, sources))
-    .map((slice) => deletionOf(ENDPOINT_SLICE, slice));
+  return observed.filter(isOurs).flatMap((slice) => planLeftover(sources, slice));
+}
+
+/** Not heard yet is not gone: it fares like the slices of a source that is known. */
+function planLeftover(sources: SourceStates, slice: EndpointSlice): Write[] {
+  const source = slice.metadata.labels?.[SOURCE_CLUSTER_LABEL] as ClusterId | undefined;
+  if (source === undefined || !sources.isAwaited(source)) {
+    return [deletionOf(ENDPOINT_SLICE, slice)];
+  }
+  const liveness = sources.livenessOf(source);
+  const known = sources.contributions.find(({ share }) => share.cluster === source);
+  const fate = decideFate(
+    liveness,
+    known === undefined ? readWhenLost(slice) : known.share.whenLost,
+  );
+  if (fate === "go") return [deletionOf(ENDPOINT_SLICE, slice)];
+  // Whether others could stand in for one that flaps is not known while not all is.
+  if (fate === "stay" || liveness === "flapping") return [];
+  const unready = turnUnready(slice);
+  if (isSameData(unready.endpoints, slice.endpoints)) return [];
+  return [{ verb: "apply", resource: ENDPOINT_SLICE, object: keepOurs(unready) }];
+}
+
+/** What was asked for when the slice was written: whoever starts anew has nobody else to ask. */
+function readWhenLost(slice: EndpointSlice): WhenLost | undefined {
+  const written = slice.metadata.annotations?.[WHEN_LOST_ANNOTATION];
+  return WHEN_LOST.find((word) => word === written);
+}
+
+const OUR_LABELS: ReadonlySet<string> = new Set([
+  SERVICE_NAME_LABEL,
+  SOURCE_CLUSTER_LABEL,
+  MANAGED_BY_LABEL,
+  KUBE_SERVICE_NAME_LABEL,
+]);
+
+/** Only the fields that are ours, as an apply has to have them. */
+function keepOurs(slice: EndpointSlice): EndpointSlice {
+  const { apiVersion, kind, metadata, addressType, endpoints, ports = [] } = slice;
+  const { namespace = "", name = "", labels = {} } = metadata;
+  const ours = Object.entries(labels).filter(([key]) => OUR_LABELS.has(key));
+  return {
+    apiVersion,
+    kind,
+    metadata: {
+      namespace,
+      name,
+      labels: Object.fromEntries(ours),
+      ...renderWhenLost(readWhenLost(slice)),
+    },
+    addressType,
+    endpoints,
+    ports,
+  };
+}
+
+function renderWhenLost(whenLost: WhenLost | undefined): Pick<ObjectMeta, "annotations"> {
+  if (whenLost === undefined || whenLost === "withdraw") return {};
+  return { annotations: { [WHEN_LOST_ANNOTATION]: whenLost } };
 }
 
 function isOurs(slice: EndpointSlice): boolean {
   return slice.metadata.labels?.[MANAGED_BY_LABEL] === SLICE_MANAGER;
 }
 
-/** Not heard yet is not gone; but a source that stays silent is lost, heard or not. */
-function isKept(slice: EndpointSlice, input: SourceStates): boolean {
-  const source = slice.metadata.labels?.[SOURCE_CLUSTER_LABEL] as ClusterId | undefined;
-  return source !== undefined && input.isAwaited(source) && input.livenessOf(source) !== "lost";
+function renderSlices(input: SlicesInput): readonly EndpointSlice[] {
+  const sources = input.contributions.map((contribution) => {
+    const { cluster, whenLost } = contribution.share;
+    const liveness = input.livenessOf(cluster);
+    const fate = decideFate(liveness, whenLost);
+    return { liveness, fate, slices: fate === "go" ? [] : sliceContribution(input, contribution) };
+  });
+  const relied = sources.flatMap(({ liveness, slices }) => (liveness === "live" ? slices : []));
+  const routes = new Set(relied.filter(isReady).flatMap(routesOf));
+  return sources.flatMap(({ liveness, fate, slices }) => {
+    if (fate === "stay") return slices;
+    if (liveness !== "flapping") return slices.map(turnUnready);
+    // Unreliable is better than nothing.
+    return slices.map((slice) =>
+      routesOf(slice).every((route) => routes.has(route)) ? turnUnready(slice) : slice,
+    );
+  });
 }
 
 function sliceContribution(input: SlicesInput, contribution: Contribution): EndpointSlice[] {
-  const liveness = input.livenessOf(contribution.share.cluster);
-  if (liveness === "lost") return [];
   return contribution.endpoints.flatMap((source) => {
     const ports = filterPorts(input.view, contribution.share, source.ports);
     const reachable = input.view.ipFamilies.includes(source.addressType);
     // Nothing of it can be used: no slice rather than an empty one (R28, R54).
     if (!reachable || source.endpoints.length === 0) return [];
     if (ports.length === 0 && source.ports.length > 0) return [];
-    return [renderSlice(input, source, { ports, isUnready: liveness === "silent" })];
+    return [renderSlice(input, source, { ports, whenLost: contribution.share.whenLost })];
   });
 }
 
@@ -117,7 +193,10 @@ function filterPorts(
 function renderSlice(
   input: SlicesInput,
   source: EndpointShare,
-  facts: { readonly ports: readonly EndpointPort[]; readonly isUnready: boolean },
+  facts: {
+    readonly ports: readonly EndpointPort[];
+    readonly whenLost: WhenLost | undefined;
+  },
 ): EndpointSlice {
   const { view } = input;
   const { namespace, name } = splitServiceKey(view.service);
@@ -134,23 +213,16 @@ function renderSlice(
         // Never the exported name: that would feed these endpoints into the user's own Service (R51).
         ...(view.derivedName === undefined ? {} : { [KUBE_SERVICE_NAME_LABEL]: view.derivedName }),
       },
+      ...renderWhenLost(facts.whenLost),
     },
     addressType: source.addressType,
-    endpoints: source.endpoints.map((endpoint) => renderEndpoint(input, source, endpoint, facts)),
+    endpoints: source.endpoints.map((endpoint) => renderEndpoint(input, source, endpoint)),
     ports: facts.ports,
   };
 }
 
-function renderEndpoint(
-  input: SlicesInput,
-  source: EndpointShare,
-  endpoint: Endpoint,
-  facts: { readonly isUnready: boolean },
-): Endpoint {
-  const { hostname, zone, nodeName } = endpoint;
-  const conditions = facts.isUnready
-    ? { ...endpoint.conditions, ready: false, serving: false }
-    : endpoint.conditions;
+function renderEndpoint(input: SlicesInput, source: EndpointShare, endpoint: Endpoint): Endpoint {
+  const { conditions, hostname, zone, nodeName } = endpoint;
   return {
     addresses: endpoint.addresses,
     ...(conditions === undefined ? {} : { conditions }),
@@ -175,6 +247,8 @@ function isSameSlice(actual: EndpointSlice, desired: EndpointSlice): boolean {
   return (
     hasEntries(actual.metadata.labels, desired.metadata.labels) &&
     isServing === (actual.metadata.labels?.[KUBE_SERVICE_NAME_LABEL] !== undefined) &&
+    actual.metadata.annotations?.[WHEN_LOST_ANNOTATION] ===
+      desired.metadata.annotations?.[WHEN_LOST_ANNOTATION] &&
     actual.addressType === desired.addressType &&
     isSameData(actual.ports ?? [], desired.ports ?? []) &&
     isSameData(actual.endpoints, desired.endpoints)
