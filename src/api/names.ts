@@ -45,7 +45,18 @@ export const SYSTEM_NAMESPACE = "isthmus-system";
 /** Namespace of the hub for what belongs to no single member: Leases, join tokens. */
 export const HUB_NAMESPACE = "isthmus-hub";
 /** Each member has a namespace of its own on the hub. Who wrote something there is known by it, and by nothing else. */
-const MEMBER_NAMESPACE_PREFIX = "isthmus-member-";
+export const MEMBER_NAMESPACE_PREFIX = "isthmus-member-";
+
+/** On everything that Isthmus makes on a hub. */
+export const PART_OF_LABEL = "app.kubernetes.io/part-of";
+/** On everything of one member on a hub: its cluster id. */
+export const CLUSTER_LABEL = "isthmus.dev/cluster";
+/** On everything of one member on a hub: the join token it came with. Absent when an administrator registered it. */
+export const JOIN_TOKEN_LABEL = "isthmus.dev/join-token";
+/** On a member's namespace: a secret of whoever registered it. Only hub administrators can read namespaces. */
+export const CLAIM_ANNOTATION = "isthmus.dev/claim";
+/** On a ClusterMember: the half of the claim that every member may read, and that opens nothing any more. */
+export const CLAIM_PROOF_ANNOTATION = "isthmus.dev/claim-proof";
 
 /** One RFC 1123 label. */
 export const LABEL_PATTERN = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$";
