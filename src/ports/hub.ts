@@ -36,7 +36,8 @@ export interface Hub {
   published(cluster: ClusterId): ReadonlySet<ServiceKey>;
   /** The cluster has published all that it has: what it does not share now, it does not export. */
   completeSync(cluster: ClusterId): Promise<void>;
-  heartbeat(cluster: ClusterId): Promise<void>;
+  /** Rejects when the hub could not be told, or does not know the cluster. */
+  heartbeat(cluster: ClusterId, signal?: AbortSignal): Promise<void>;
   /** Only what may be used here: see `rejections` for the rest. */
   contributions(service: ServiceKey): readonly Contribution[];
   /** What sources shared of the service and this cluster does not take in. */

@@ -1,0 +1,117 @@
+// Hub: shares coming and going in, which services of a member with more than its due are left out. The rule itself is in
+// src/core/admission.ts; here it is kept up without going through everything at every change.
+
+import type { ClusterId, ServiceKey } from "../api/names.ts";
+import {
+  ADMISSION_LIMITS,
+  type AdmissionLimits,
+  limitServices,
+  type Rejection,
+} from "../core/admission.ts";
+import type { Clock, Timer } from "../ports/clock.ts";
+import type { Log } from "../ports/log.ts";
+
+export interface Budget {
+  /** A ServiceShare, or an EndpointShare, came (1) or went (-1). */
+  count(share: {
+    readonly cluster: ClusterId;
+    readonly service: ServiceKey;
+    readonly endpointShares: 0 | 1;
+    readonly change: 1 | -1;
+  }): void;
+  /** Anything at all is on the hub of this member. */
+  hasShares(cluster: ClusterId): boolean;
+  /** Why the service is left out; empty when it is not. */
+  rejections(cluster: ClusterId, service: ServiceKey): readonly Rejection[];
+  stop(): void;
+}
+
+interface Counts {
+  /** Objects of each service, and how many of them are EndpointShares. */
+  readonly services: Map<ServiceKey, { objects: number; endpointShares: number }>;
+  endpointShares: number;
+  leftOut: Set<ServiceKey>;
+  reported: readonly Rejection[];
+  timer: Timer | undefined;
+}
+
+/** To judge is to sort everything the member has: a flood of changes must not make us do it for each. */
+const JUDGE_EVERY_MS = 1_000;
+const NONE: readonly Rejection[] = [];
+
+export function createBudget(options: {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly limits?: AdmissionLimits;
+  /** The service is left out now, or no more. */
+  readonly onService: (service: ServiceKey) => void;
+}): Budget {
+  const { clock, log, limits = ADMISSION_LIMITS, onService } = options;
+  const members = new Map<ClusterId, Counts>();
+
+  function judge(cluster: ClusterId, counts: Counts): void {
+    const services = new Map(
+      [...counts.services].map(([service, { endpointShares }]) => [service, endpointShares]),
+    );
+    const { leftOut, rejections } = limitServices({ cluster, services }, limits);
+    const before = counts.leftOut;
+    counts.leftOut = new Set(leftOut);
+    counts.reported = rejections;
+    if (before.size === 0 && leftOut.size > 0) {
+      log.warn("member shares more than is taken in", { source: cluster, services: leftOut.size });
+    }
+    if (before.size > 0 && leftOut.size === 0) {
+      log.info("member shares no more than is taken in", { source: cluster });
+    }
+    for (const service of before) if (!leftOut.has(service)) onService(service);
+    for (const service of leftOut) if (!before.has(service)) onService(service);
+  }
+
+  /** At once when it first has too much, then no more than once in a while. */
+  function review(cluster: ClusterId, counts: Counts): void {
+    const isOver = counts.services.size > limits.services || counts.endpointShares > limits.shares;
+    if (counts.timer !== undefined || (!isOver && counts.leftOut.size === 0)) return;
+    if (counts.leftOut.size === 0) judge(cluster, counts);
+    counts.timer = clock.schedule(JUDGE_EVERY_MS, () => {
+      counts.timer = undefined;
+      judge(cluster, counts);
+    });
+  }
+
+  return {
+    count({ cluster, service, endpointShares, change }) {
+      const counts = members.get(cluster) ?? {
+        services: new Map(),
+        endpointShares: 0,
+        leftOut: new Set(),
+        reported: NONE,
+        timer: undefined,
+      };
+      members.set(cluster, counts);
+      counts.endpointShares += change * endpointShares;
+      const ofService = counts.services.get(service);
+      if (ofService === undefined) {
+        counts.services.set(service, { objects: change, endpointShares: change * endpointShares });
+        // Until it is judged again, what is new is what is too much.
+        if (counts.leftOut.size > 0) counts.leftOut.add(service);
+      } else {
+        ofService.objects += change;
+        ofService.endpointShares += change * endpointShares;
+        if (ofService.objects === 0) counts.services.delete(service);
+      }
+      review(cluster, counts);
+      if (counts.services.size > 0) return;
+      counts.timer?.cancel();
+      members.delete(cluster);
+    },
+    hasShares: (cluster) => members.has(cluster),
+    rejections(cluster, service) {
+      const counts = members.get(cluster);
+      return counts?.leftOut.has(service) === true ? counts.reported : NONE;
+    },
+    stop() {
+      for (const { timer } of members.values()) timer?.cancel();
+      members.clear();
+    },
+  };
+}

@@ -1,0 +1,311 @@
+// The hub of agents: a Kubernetes API that holds everybody's shares. This cluster's share is written there, those of the
+// others are read from there. Joins registry, publication and reading; decides little itself.
+//
+//   ClusterMember, Lease ─▶ registry ─────┐ who is a member, who is heard
+//   ServiceShare, EndpointShare ─▶ shares ┼─▶ reading ─▶ contributions, rejections
+//   publish, withdraw ─▶ own memory ──────┘
+//                    └─▶ publication ─▶ the API server
+
+import { setMaxListeners } from "node:events";
+import { SERVICE_SHARE, ENDPOINT_SHARE } from "../api/hubshare.ts";
+import type { ClusterMember } from "../api/isthmus.ts";
+import type { ClusterId, ServiceKey } from "../api/names.ts";
+import type { Resource } from "../api/object.ts";
+import type { Contribution } from "../api/share.ts";
+import type { AdmissionLimits, Rejection } from "../core/admission.ts";
+import { isSameData } from "../core/write.ts";
+import type { Clock, Random } from "../ports/clock.ts";
+import type { Hub, HubListener } from "../ports/hub.ts";
+import type { Log } from "../ports/log.ts";
+import { type Store, StoreError } from "../ports/store.ts";
+import { runBounded } from "../runtime/bounded.ts";
+import type { InformerError } from "../runtime/informer.ts";
+import { createBelievedStore } from "./believed.ts";
+import { createBudget } from "./budget.ts";
+import { createCompletion } from "./completion.ts";
+import type { PackedShare } from "./packed.ts";
+import { renewLease } from "./presence.ts";
+import { createPublication } from "./publication.ts";
+import { type Reading, readShares } from "./reading.ts";
+import { createRegistry } from "./registry.ts";
+import { createShares, type ShareChange } from "./shares.ts";
+
+export interface KubernetesHubOptions {
+  /** The one that this agent speaks for. */
+  readonly cluster: ClusterId;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly limits?: AdmissionLimits;
+  /** How long a member is remembered whose ClusterMember vanished while it still shared something. */
+  readonly forgetAfterMs?: number;
+}
+
+export interface KubernetesHub extends Hub {
+  /** Since the hub last said anything; undefined before it ever did. */
+  hubSilentMs(): number | undefined;
+  /** What is not taken in, summed over all services: "cluster reason" to count. */
+  rejectionTotals(): ReadonlyMap<string, number>;
+  /** Rejects what still waits. Nothing of it runs when this resolves. */
+  stop(): Promise<void>;
+}
+
+const BEAT_BOUND_MS = 4_000;
+
+export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHub {
+  const { cluster: ownCluster, store, clock, random, log, limits } = options;
+  const stopping = new AbortController();
+  // One for each write under way.
+  setMaxListeners(0, stopping.signal);
+  const listeners = new Set<HubListener>();
+  /** What this cluster shares, whatever the hub has of it. "withdrawn": until the hub has nothing of it left. */
+  const own = new Map<ServiceKey, Contribution | "withdrawn">();
+  const rejected = new Map<ServiceKey, readonly Rejection[]>();
+  let isSynced = false;
+  /** `contributions` and `rejections` are asked for one after the other: the shares are read once for both. */
+  let lastRead: { readonly service: ServiceKey; readonly reading: Reading } | undefined;
+
+  const budget = createBudget({
+    clock,
+    log,
+    onService: tellService,
+    ...(limits === undefined ? {} : { limits }),
+  });
+  const watching = { clock, random, onError: logFailure, onRecovery: retryAll };
+  const registry = createRegistry({
+    ...watching,
+    cluster: ownCluster,
+    store,
+    hasShares: (cluster) => budget.hasShares(cluster),
+    onMembers: tellMembers,
+    onOwn,
+    ...(options.forgetAfterMs === undefined ? {} : { forgetAfterMs: options.forgetAfterMs }),
+  });
+  const shares = createShares({
+    ...watching,
+    store: createBelievedStore({
+      cluster: ownCluster,
+      store,
+      own: () => registry.own(),
+      isSynced: () => isSynced,
+    }),
+    onShare,
+  });
+  const informers = [...registry.informers, ...shares.informers];
+  const publication = createPublication({
+    cluster: ownCluster,
+    store,
+    clock,
+    signal: stopping.signal,
+    cached: cachedOwn,
+    onUnseen: (service) => {
+      dropWithdrawn(service);
+      tellService(service);
+    },
+  });
+
+  const completion = createCompletion({
+    cluster: ownCluster,
+    store,
+    clock,
+    log,
+    signal: stopping.signal,
+    own: () => registry.own(),
+    isPublished: () =>
+      isSynced &&
+      [...own].every(
+        ([service, shared]) => shared === "withdrawn" || publication.isPublished(service),
+      ),
+    sweep,
+  });
+
+  function tellService(service: ServiceKey): void {
+    lastRead = undefined;
+    for (const listener of listeners) listener.onService(service);
+  }
+  function tellMembers(): void {
+    lastRead = undefined;
+    for (const listener of listeners) listener.onMembers();
+  }
+  function retryAll(): void {
+    for (const informer of informers) informer.retryNow();
+  }
+  function logFailure(resource: Resource, failure: InformerError): void {
+    const error = describe(failure.error);
+    log.warn("hub informer failed", { resource: resource.plural, ...failure, error });
+  }
+
+  function onOwn(before: ClusterMember | undefined, after: ClusterMember | undefined): void {
+    if (before === undefined) retryAll();
+    if (after === undefined) log.error("hub does not know this cluster", { cluster: ownCluster });
+    completion.review(before, after);
+  }
+
+  function onShare({ resource, cluster, service, before, after }: ShareChange): void {
+    if (before === undefined || after === undefined) {
+      const endpointShares = resource === ENDPOINT_SHARE ? 1 : 0;
+      budget.count({ cluster, service, endpointShares, change: after === undefined ? -1 : 1 });
+    }
+    if (cluster === ownCluster) {
+      publication.saw(resource, service, {
+        ...(before === undefined ? {} : { before }),
+        ...(after === undefined ? {} : { after }),
+      });
+      dropWithdrawn(service);
+    }
+    tellService(service);
+  }
+
+  function cachedOwn(resource: Resource, service: ServiceKey): readonly PackedShare[] {
+    const all =
+      resource === SERVICE_SHARE ? shares.serviceShares(service) : shares.endpointShares(service);
+    return all.filter(({ cluster }) => cluster === ownCluster);
+  }
+  function dropWithdrawn(service: ServiceKey): void {
+    if (own.get(service) === "withdrawn" && publication.isGone(service)) own.delete(service);
+  }
+
+  function read(service: ServiceKey): Reading {
+    if (lastRead?.service === service) return lastRead.reading;
+    const reading = readShares({
+      service,
+      serviceShares: shares.serviceShares(service),
+      endpointShares: shares.endpointShares(service),
+      ownCluster,
+      own: own.get(service),
+      declarationOf: (cluster) => registry.declaration(cluster),
+      excessOf: (cluster) => budget.rejections(cluster, service),
+      limits,
+    });
+    if (reading.rejections.length > 0) rejected.set(service, reading.rejections);
+    else rejected.delete(service);
+    lastRead = { service, reading };
+    return reading;
+  }
+
+  function requireOwn(cluster: ClusterId): void {
+    if (cluster === ownCluster) return;
+    throw new Error(`this agent speaks for cluster "${ownCluster}", not for "${cluster}"`);
+  }
+  /** Before that, nobody knows what is to be created and what to be replaced. */
+  function requireSynced(): void {
+    stopping.signal.throwIfAborted();
+    if (isSynced) return;
+    throw new StoreError("Unavailable", "the hub has not been read yet: this is made up for then");
+  }
+
+  async function withdraw(service: ServiceKey): Promise<void> {
+    const shared = own.get(service);
+    const isShared =
+      shared === undefined ? cachedOwn(SERVICE_SHARE, service).length > 0 : shared !== "withdrawn";
+    if (isShared) {
+      own.set(service, "withdrawn");
+      tellService(service);
+    }
+    requireSynced();
+    await publication.withdraw(service);
+    dropWithdrawn(service);
+  }
+
+  /** What stayed behind when a withdrawal was cut short has no ServiceShare by which anybody would find it. */
+  async function sweep(): Promise<void> {
+    requireSynced();
+    for (const [cluster, service] of shares.listEndpointShares()) {
+      if (cluster === ownCluster && !own.has(service)) await withdraw(service);
+    }
+  }
+
+  async function sync(): Promise<void> {
+    await Promise.all(informers.map((informer) => informer.whenSynced()));
+    stopping.signal.throwIfAborted();
+    isSynced = true;
+    tellMembers();
+  }
+  const synced = sync();
+  // Whoever asks hears of it; nobody has to.
+  synced.catch(() => undefined);
+
+  return {
+    whenSynced: () => synced,
+    async publish(contribution) {
+      const { cluster, service } = contribution.share;
+      requireOwn(cluster);
+      if (!isSameData(own.get(service), contribution)) {
+        own.set(service, contribution);
+        tellService(service);
+      }
+      requireSynced();
+      await publication.publish(contribution);
+    },
+    async withdraw(cluster, service) {
+      requireOwn(cluster);
+      await withdraw(service);
+    },
+    published(cluster) {
+      const found = new Set<ServiceKey>();
+      for (const [source, service] of shares.listServiceShares()) {
+        if (source === cluster) found.add(service);
+      }
+      if (cluster !== ownCluster) return found;
+      const candidates = [...found, ...own.keys()];
+      return new Set(candidates.filter((service) => publication.isPublished(service)));
+    },
+    async completeSync(cluster) {
+      requireOwn(cluster);
+      await completion.complete();
+    },
+    async heartbeat(cluster, signal) {
+      requireOwn(cluster);
+      requireSynced();
+      const stop =
+        signal === undefined ? stopping.signal : AbortSignal.any([stopping.signal, signal]);
+      await runBounded({ clock, boundMs: BEAT_BOUND_MS, stop }, (bound) =>
+        renewLease({ store, clock, cluster, signal: bound }, registry.ownLease()?.uid),
+      );
+    },
+    contributions: (service) => read(service).contributions,
+    rejections: (service) => read(service).rejections,
+    services() {
+      const found = new Set<ServiceKey>();
+      for (const [cluster, service] of shares.listServiceShares()) {
+        const isOwn = cluster === ownCluster;
+        if (isOwn ? !own.has(service) : registry.declaration(cluster) !== undefined) {
+          found.add(service);
+        }
+      }
+      for (const [service, shared] of own) if (shared !== "withdrawn") found.add(service);
+      return found;
+    },
+    members: () => registry.members(),
+    hasStrangers: () => !isSynced || registry.own() === undefined,
+    hubSilentMs() {
+      const contacts = informers.flatMap((informer) => informer.lastContact() ?? []);
+      return contacts.length === 0 ? undefined : clock.monotonic() - Math.max(...contacts);
+    },
+    rejectionTotals() {
+      const totals = new Map<string, number>();
+      for (const { cluster, reason, count } of [...rejected.values()].flat()) {
+        const key = `${cluster} ${reason}`;
+        totals.set(key, (totals.get(key) ?? 0) + count);
+      }
+      return totals;
+    },
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    async stop() {
+      stopping.abort(new Error("the hub was closed"));
+      completion.stop();
+      budget.stop();
+      registry.stop();
+      publication.stop();
+      await Promise.all(informers.map((informer) => informer.stop()));
+    },
+  };
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

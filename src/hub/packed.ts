@@ -1,0 +1,74 @@
+// Hub: a ServiceShare or EndpointShare as the API server sent it in, what an agent keeps of it out. Everybody's endpoints
+// are held in every cluster, so they are held as text, one byte for each character, and read when somebody asks.
+
+import {
+  ENDPOINT_SHARE,
+  type EndpointShareObject,
+  SERVICE_SHARE,
+  type ServiceShareObject,
+} from "../api/hubshare.ts";
+import { type ClusterId, memberOfNamespace, type ServiceKey } from "../api/names.ts";
+import { apiVersionOf, type KubeObject, type Resource } from "../api/object.ts";
+import { serviceOfShareName } from "../core/wire.ts";
+
+/** Object metadata as far as writes need it: labels, annotations and managedFields of others are not worth their memory. */
+export interface PackedShare extends KubeObject {
+  /** Undefined for a namespace that belongs to no member. */
+  readonly cluster: ClusterId | undefined;
+  /** JSON of the spec; undefined when it is larger than any share can be. */
+  readonly text: string | undefined;
+}
+
+const BEYOND_LATIN_1 = /[\u0100-\uffff]/;
+const BEYOND_LATIN_1_ALL = /[\u0100-\uffff]/g;
+/** A thousand endpoints with everything that may be said of them are about half of it. */
+const TEXT_MAX_LENGTH = 1_048_576;
+
+function createPacker(resource: Resource) {
+  const { kind } = resource;
+  const apiVersion = apiVersionOf(resource);
+  /** One copy of each namespace and id, not one for every share. */
+  const places = new Map<string, { namespace: string; cluster: ClusterId | undefined }>();
+
+  return (object: ServiceShareObject | EndpointShareObject): PackedShare => {
+    const { namespace = "", name = "", uid = "", resourceVersion = "" } = object.metadata;
+    let place = places.get(namespace);
+    if (place === undefined) {
+      place = { namespace, cluster: memberOfNamespace(namespace) };
+      places.set(namespace, place);
+    }
+    return {
+      apiVersion,
+      kind,
+      metadata: { namespace: place.namespace, name, uid, resourceVersion },
+      cluster: place.cluster,
+      // What belongs to nobody is never read.
+      text:
+        place.cluster === undefined || !serviceOfShareName(name) ? undefined : pack(object.spec),
+    };
+  };
+}
+
+export const packServiceShare = createPacker(SERVICE_SHARE);
+export const packEndpointShare = createPacker(ENDPOINT_SHARE);
+
+export function unpackSpec(share: PackedShare): unknown {
+  return share.text === undefined ? undefined : JSON.parse(share.text);
+}
+
+/** Undefined for a name that no share has. */
+export function serviceOfShare(share: PackedShare): ServiceKey | undefined {
+  return serviceOfShareName(share.metadata.name ?? "");
+}
+
+function pack(spec: unknown): string | undefined {
+  const text = JSON.stringify(spec) as string | undefined;
+  if (text === undefined || text.length > TEXT_MAX_LENGTH) return undefined;
+  // One character beyond Latin-1 would double the memory of all others.
+  if (!BEYOND_LATIN_1.test(text)) return text;
+  const escaped = text.replaceAll(
+    BEYOND_LATIN_1_ALL,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+  return Buffer.from(escaped, "latin1").toString("latin1");
+}

@@ -1,0 +1,92 @@
+// Hub: how this cluster shows the others that it is there: its Lease renewed, its ClusterMember's status. Two writes, each
+// by one request, each refused with a sentence when the hub does not know the cluster.
+
+import { LEASE, type Lease } from "../api/builtin.ts";
+import { CLUSTER_MEMBER, type ClusterMember } from "../api/isthmus.ts";
+import { type ClusterId, FIELD_MANAGER, HUB_NAMESPACE } from "../api/names.ts";
+import { apiVersionOf } from "../api/object.ts";
+import { VERSION } from "../api/version.ts";
+import { planConditions } from "../core/condition.ts";
+import { isSameData } from "../core/write.ts";
+import { type Clock, formatMicroTime, formatTime } from "../ports/clock.ts";
+import { isStoreError, type Store } from "../ports/store.ts";
+import { SYNCED } from "./registry.ts";
+
+/** Nobody acts on it: importers judge by their own clocks. It is for people who read Leases. */
+const LEASE_DURATION_SECONDS = 30;
+
+export interface PresenceContext {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly cluster: ClusterId;
+  readonly signal: AbortSignal;
+}
+
+/** `uid`: of the Lease made at join. With it the request cannot make a new one, which no member may. */
+export async function renewLease(context: PresenceContext, uid: string | undefined): Promise<void> {
+  const { store, clock, cluster, signal } = context;
+  if (uid === undefined) throw unknownHere(cluster, `its Lease ${HUB_NAMESPACE}/${cluster}`);
+  const lease: Lease = {
+    apiVersion: apiVersionOf(LEASE),
+    kind: LEASE.kind,
+    metadata: { namespace: HUB_NAMESPACE, name: cluster, uid },
+    spec: {
+      holderIdentity: cluster,
+      leaseDurationSeconds: LEASE_DURATION_SECONDS,
+      renewTime: formatMicroTime(clock.now()),
+    },
+  };
+  try {
+    await store.apply(LEASE, lease, { fieldManager: FIELD_MANAGER, force: true, signal });
+  } catch (error) {
+    if (!isStoreError(error, "NotFound", "Conflict")) throw error;
+    throw unknownHere(cluster, `its Lease ${HUB_NAMESPACE}/${cluster}`, error);
+  }
+}
+
+/** Undefined when there is nothing to write. */
+export async function reportSynced(
+  context: PresenceContext,
+  own: ClusterMember | undefined,
+): Promise<ClusterMember | undefined> {
+  const { store, clock, cluster, signal } = context;
+  if (own === undefined) throw unknownHere(cluster, "its ClusterMember");
+  const { namespace = "", name = "" } = own.metadata;
+  const status: ClusterMember["status"] = {
+    agentVersion: VERSION,
+    conditions: planConditions({
+      before: own.status?.conditions ?? [],
+      judgements: [
+        {
+          type: SYNCED,
+          status: "True",
+          reason: "Published",
+          message: "Everything that the cluster exports has been published.",
+        },
+      ],
+      generation: undefined,
+      now: formatTime(clock.now()),
+    }),
+  };
+  if (isSameData(own.status, status)) return undefined;
+  // Applied without the spec: that is not ours to write, and a request for status leaves it alone.
+  const object = {
+    apiVersion: apiVersionOf(CLUSTER_MEMBER),
+    kind: CLUSTER_MEMBER.kind,
+    metadata: { namespace, name },
+    status,
+  } as unknown as ClusterMember;
+  return store.apply(CLUSTER_MEMBER, object, {
+    fieldManager: FIELD_MANAGER,
+    force: true,
+    subresource: "status",
+    signal,
+  });
+}
+
+export function unknownHere(cluster: ClusterId, what: string, cause?: unknown): Error {
+  return new Error(
+    `The hub does not have ${what}: cluster "${cluster}" was evicted, or the hub lost its data. Run "isthmus join" again.`,
+    { cause },
+  );
+}

@@ -1,0 +1,225 @@
+// Hub: what this cluster shares of one service in, the writes that make the hub hold just that. Compared with what the hub
+// has, corrected by our own writes; nothing differs, nothing is written. A cache that was behind is a failure like any
+// other: the caller tries again, and the watch has caught up by then.
+//
+//   publish:   EndpointShares new or changed ─▶ ServiceShare ─▶ EndpointShares no longer wanted deleted
+//   withdraw:  ServiceShare deleted ─▶ EndpointShares deleted
+//
+// So nobody ever sees a service without the endpoints that belong to it.
+
+import { endpointShareName, serviceShareName } from "../api/digest.ts";
+import {
+  ENDPOINT_SHARE,
+  type EndpointShareObject,
+  SERVICE_SHARE,
+  type ServiceShareObject,
+} from "../api/hubshare.ts";
+import { type ClusterId, FIELD_MANAGER, memberNamespace, type ServiceKey } from "../api/names.ts";
+import { apiVersionOf, type KubeObject, type Resource } from "../api/object.ts";
+import type { Contribution } from "../api/share.ts";
+import { encodeEndpointShare, encodeServiceShare } from "../core/wire.ts";
+import { isSameData } from "../core/write.ts";
+import type { Clock, Timer } from "../ports/clock.ts";
+import { isStoreError, type Store, type StoreErrorCode } from "../ports/store.ts";
+import { runBounded } from "../runtime/bounded.ts";
+import { createFreshness, REMEMBER_MS } from "../runtime/freshness.ts";
+import { packEndpointShare, packServiceShare, type PackedShare, unpackSpec } from "./packed.ts";
+
+export interface PublicationOptions {
+  readonly cluster: ClusterId;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Our own shares of the service, as the informers have them. */
+  readonly cached: (resource: Resource, service: ServiceKey) => readonly PackedShare[];
+  /** What was written has not come back: look at the service again. */
+  readonly onUnseen: (service: ServiceKey) => void;
+}
+
+export interface Publication {
+  publish(contribution: Contribution): Promise<void>;
+  withdraw(service: ServiceKey): Promise<void>;
+  /** The hub has our ServiceShare: others can find it. */
+  isPublished(service: ServiceKey): boolean;
+  /** The hub has nothing of ours, and nothing that we wrote is still to be seen. */
+  isGone(service: ServiceKey): boolean;
+  /** The informer told of a change of one of our own shares. */
+  saw(
+    resource: Resource,
+    service: ServiceKey,
+    change: { readonly before?: PackedShare; readonly after?: PackedShare },
+  ): void;
+  stop(): void;
+}
+
+type Spec = ServiceShareObject["spec"] | EndpointShareObject["spec"];
+
+const WRITE_BOUND_MS = 30_000;
+/** Refusals that say nothing about the next object. */
+const ABOUT_ONE_OBJECT: readonly StoreErrorCode[] = [
+  "AlreadyExists",
+  "BadRequest",
+  "Conflict",
+  "Forbidden",
+  "Invalid",
+  "NotFound",
+  "TooLarge",
+];
+
+export function createPublication(options: PublicationOptions): Publication {
+  const { cluster, store, clock, signal } = options;
+  const namespace = memberNamespace(cluster);
+  const freshness = createFreshness(clock);
+  const unseen = new Map<ServiceKey, Timer>();
+  /** What a hub of an older release left out of what we wrote: it will not take it the next time either. */
+  const pruned = new Map<string, { readonly resourceVersion: string; readonly asked: string }>();
+
+  function onHub(resource: Resource, service: ServiceKey): readonly PackedShare[] {
+    const kept = resource as Resource<PackedShare>;
+    return freshness.correct(service, kept, options.cached(resource, service));
+  }
+
+  function send<X>(request: (bound: AbortSignal) => Promise<X>): Promise<X> {
+    return runBounded({ clock, boundMs: WRITE_BOUND_MS, stop: signal }, request);
+  }
+
+  async function put(
+    resource: Resource,
+    service: ServiceKey,
+    wanted: { readonly name: string; readonly spec: Spec; readonly now: PackedShare | undefined },
+  ): Promise<void> {
+    const { name, spec, now } = wanted;
+    const asked = JSON.stringify(spec);
+    if (now !== undefined && isAsWanted(now, asked)) return;
+    const metadata = { namespace, name };
+    const object = { apiVersion: apiVersionOf(resource), kind: resource.kind, metadata, spec };
+    const written = await send((bound) => {
+      const writing = { fieldManager: FIELD_MANAGER, signal: bound };
+      return now === undefined
+        ? store.create<KubeObject>(resource, object, writing)
+        : store.replace<KubeObject>(resource, pinned(object, now), writing);
+    });
+    const kept = pack(resource, written);
+    freshness.wrote(service, resource, kept);
+    awaitSight(service);
+    const { resourceVersion = "" } = kept.metadata;
+    if (isSameData(unpackSpec(kept), JSON.parse(asked))) pruned.delete(name);
+    else pruned.set(name, { resourceVersion, asked });
+  }
+
+  function isAsWanted(now: PackedShare, asked: string): boolean {
+    if (isSameData(unpackSpec(now), JSON.parse(asked))) return true;
+    const { name = "", resourceVersion } = now.metadata;
+    const known = pruned.get(name);
+    return known?.resourceVersion === resourceVersion && known?.asked === asked;
+  }
+
+  async function remove(
+    resource: Resource,
+    service: ServiceKey,
+    share: PackedShare,
+  ): Promise<void> {
+    const { name = "", uid = "" } = share.metadata;
+    try {
+      await send((bound) => store.delete(resource, { namespace, name }, { uid, signal: bound }));
+    } catch (error) {
+      // Another object has the name now, and ours is gone.
+      if (!isStoreError(error, "Conflict")) throw error;
+    }
+    freshness.deleted(service, resource, share);
+    pruned.delete(name);
+    awaitSight(service);
+  }
+
+  /** A relist can pass over both our write and its undoing: then no event ever tells that it is gone. */
+  function awaitSight(service: ServiceKey): void {
+    unseen.get(service)?.cancel();
+    const look = (): void => {
+      unseen.delete(service);
+      options.onUnseen(service);
+    };
+    unseen.set(service, clock.schedule(REMEMBER_MS, look));
+  }
+
+  /** Throws the first refusal after the others had their turn: one slice that is refused must not hold back the rest. */
+  async function inOrder(steps: readonly (() => Promise<void>)[]): Promise<void> {
+    const refusals: unknown[] = [];
+    for (const step of steps) {
+      signal.throwIfAborted();
+      try {
+        await step();
+      } catch (error) {
+        if (!isStoreError(error, ...ABOUT_ONE_OBJECT)) throw error;
+        refusals.push(error);
+      }
+    }
+    if (refusals.length > 0) throw refusals[0];
+  }
+
+  return {
+    async publish({ share, endpoints }) {
+      const { service } = share;
+      const stored = new Map(
+        onHub(ENDPOINT_SHARE, service).map((each) => [each.metadata.name ?? "", each]),
+      );
+      const wanted = new Map(
+        endpoints.map((each) => [
+          endpointShareName(service, each.slice),
+          encodeEndpointShare(each),
+        ]),
+      );
+      const name = serviceShareName(service);
+      const [now] = onHub(SERVICE_SHARE, service);
+      await inOrder([
+        ...[...wanted].map(
+          ([shareName, spec]) =>
+            () =>
+              put(ENDPOINT_SHARE, service, { name: shareName, spec, now: stored.get(shareName) }),
+        ),
+        () => put(SERVICE_SHARE, service, { name, spec: encodeServiceShare(share), now }),
+        ...[...stored]
+          .filter(([shareName]) => !wanted.has(shareName))
+          .map(
+            ([, old]) =>
+              () =>
+                remove(ENDPOINT_SHARE, service, old),
+          ),
+      ]);
+    },
+    async withdraw(service) {
+      const services = onHub(SERVICE_SHARE, service);
+      const endpoints = onHub(ENDPOINT_SHARE, service);
+      await inOrder([
+        ...services.map((share) => () => remove(SERVICE_SHARE, service, share)),
+        ...endpoints.map((share) => () => remove(ENDPOINT_SHARE, service, share)),
+      ]);
+    },
+    isPublished: (service) => onHub(SERVICE_SHARE, service).length > 0,
+    isGone: (service) =>
+      !freshness.isAhead(service) &&
+      [SERVICE_SHARE, ENDPOINT_SHARE].every(
+        (resource) => options.cached(resource, service).length === 0,
+      ),
+    saw(resource, service, change) {
+      freshness.saw(service, resource, change);
+      if (freshness.isAhead(service)) return;
+      unseen.get(service)?.cancel();
+      unseen.delete(service);
+    },
+    stop() {
+      for (const timer of unseen.values()) timer.cancel();
+      unseen.clear();
+    },
+  };
+}
+
+function pinned(object: KubeObject, now: PackedShare): KubeObject {
+  const { uid = "", resourceVersion = "" } = now.metadata;
+  return { ...object, metadata: { ...object.metadata, uid, resourceVersion } };
+}
+
+function pack(resource: Resource, written: KubeObject): PackedShare {
+  return resource.kind === SERVICE_SHARE.kind
+    ? packServiceShare(written as ServiceShareObject)
+    : packEndpointShare(written as EndpointShareObject);
+}

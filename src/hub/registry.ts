@@ -1,0 +1,230 @@
+// Hub: ClusterMembers and Leases in, who is a member, how long each has been silent and what is declared of it out.
+//
+//             ClusterMember seen                   it vanished, with shares still there
+//   unknown ─────────────────────▶ member ──────────────────────────────────────────────▶ missing
+//      ▲                             │ ▲                                                    │ │
+//      └── vanished, nothing shared ─┘ └───────────────── seen again ───────────────────────┘ │
+//      ▲                                                                                      │
+//      └────────── as long as a silent member is borne; for most members at once, longer ─────┘
+//
+// A hub that lost objects must not look like members that left: who is missing is silent, and awaited, until forgotten.
+
+import { LEASE, type Lease } from "../api/builtin.ts";
+import { CLUSTER_MEMBER, type ClusterMember } from "../api/isthmus.ts";
+import { type ClusterId, HUB_NAMESPACE, memberOfNamespace } from "../api/names.ts";
+import type { KubeObject, Resource } from "../api/object.ts";
+import { compileDeclaration, type Declaration } from "../core/admission.ts";
+import { DEFAULT_LIVENESS } from "../core/liveness.ts";
+import { isSameData } from "../core/write.ts";
+import type { Clock, Random, Timer } from "../ports/clock.ts";
+import type { HubMember } from "../ports/hub.ts";
+import type { Store } from "../ports/store.ts";
+import { createInformer, type Informer, type InformerError } from "../runtime/informer.ts";
+
+export const SYNCED = "Synced";
+
+/** What is kept of a Lease. Its times are the member's own and compared with nothing but each other. */
+interface LeaseRecord {
+  readonly uid: string | undefined;
+  readonly renewTime: string | undefined;
+}
+
+export interface RegistryOptions {
+  /** Our own. */
+  readonly cluster: ClusterId;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly forgetAfterMs?: number;
+  /** Something of it is still on the hub. */
+  readonly hasShares: (cluster: ClusterId) => boolean;
+  readonly onMembers: () => void;
+  /** Our own ClusterMember came, went or changed. */
+  readonly onOwn: (before: ClusterMember | undefined, after: ClusterMember | undefined) => void;
+  readonly onError: (resource: Resource, error: InformerError) => void;
+  readonly onRecovery: () => void;
+}
+
+export interface Registry {
+  readonly informers: readonly Informer<unknown>[];
+  members(): readonly HubMember[];
+  /** Undefined for who is no member. */
+  declaration(cluster: ClusterId): Declaration | undefined;
+  /** Our own ClusterMember, while it is there. */
+  own(): ClusterMember | undefined;
+  ownLease(): LeaseRecord | undefined;
+  stop(): void;
+}
+
+interface MemberRecord {
+  /** Undefined: missing. */
+  member: ClusterMember | undefined;
+  declaration: Declaration;
+  seenAtMs: number;
+  /** Undefined: it has published all it has. */
+  incompleteSinceMs: number | undefined;
+  missingSinceMs: number;
+  timer: Timer | undefined;
+}
+
+/** A member that never gets ready must not hold up the others for ever; nor must a hub that lost most of them. */
+const PATIENCE_MS = 10 * 60_000;
+
+export function createRegistry(options: RegistryOptions): Registry {
+  const { cluster: ownCluster, store, clock, random, onMembers } = options;
+  const { forgetAfterMs = DEFAULT_LIVENESS.withdrawAfterMs } = options;
+  const records = new Map<ClusterId, MemberRecord>();
+  /** When the Lease of that name was last seen to change. */
+  const heardAtMs = new Map<string, number>();
+
+  const shared = <T extends KubeObject>(resource: Resource<T>) => ({
+    store,
+    clock,
+    random,
+    resource,
+    onError: (error: InformerError) => options.onError(resource, error),
+    onRecovery: options.onRecovery,
+  });
+  const members = createInformer<ClusterMember, ClusterMember>({
+    ...shared(CLUSTER_MEMBER),
+    project: slimMember,
+    onChange: (_, before, after) => {
+      const object = after ?? before;
+      const cluster = object === undefined ? undefined : clusterOf(object);
+      if (cluster === undefined) return;
+      if (after === undefined) miss(cluster);
+      else note(cluster, after);
+      if (cluster === ownCluster) options.onOwn(before, after);
+    },
+  });
+  const leases = createInformer<Lease, LeaseRecord>({
+    ...shared(LEASE),
+    namespace: HUB_NAMESPACE,
+    project: ({ metadata, spec }) => ({ uid: metadata.uid, renewTime: spec?.renewTime }),
+    onChange: (key, before, after) => {
+      const name = key.slice(HUB_NAMESPACE.length + 1);
+      if (after === undefined) {
+        if (!records.has(name as ClusterId)) heardAtMs.delete(name);
+        return;
+      }
+      // A label on a Lease is no sign of life.
+      if (before?.renewTime === after.renewTime && before?.uid === after.uid) return;
+      if (records.get(name as ClusterId)?.member === undefined && records.has(name as ClusterId)) {
+        return;
+      }
+      heardAtMs.set(name, clock.monotonic());
+    },
+  });
+
+  function note(cluster: ClusterId, member: ClusterMember): void {
+    const nowMs = clock.monotonic();
+    const record = records.get(cluster);
+    const isNew = record?.member === undefined;
+    const isDeclaredAnew = isNew || !isSameData(record.member?.spec, member.spec);
+    const wasComplete = !isNew && isComplete(record);
+    const next: MemberRecord = {
+      member,
+      declaration: isDeclaredAnew ? compileDeclaration(member.spec) : record.declaration,
+      seenAtMs: isNew ? nowMs : record.seenAtMs,
+      incompleteSinceMs: hasSynced(member)
+        ? undefined
+        : ((isNew ? undefined : record.incompleteSinceMs) ?? nowMs),
+      missingSinceMs: 0,
+      timer: undefined,
+    };
+    record?.timer?.cancel();
+    records.set(cluster, next);
+    awaitCompletion(next);
+    if (isDeclaredAnew || wasComplete !== isComplete(next)) onMembers();
+  }
+
+  function awaitCompletion(record: MemberRecord): void {
+    if (isComplete(record)) return;
+    const waitedMs = clock.monotonic() - (record.incompleteSinceMs ?? 0);
+    record.timer = clock.schedule(PATIENCE_MS - waitedMs, onMembers);
+  }
+
+  function miss(cluster: ClusterId): void {
+    const record = records.get(cluster);
+    if (record === undefined) return;
+    record.timer?.cancel();
+    record.member = undefined;
+    record.missingSinceMs = clock.monotonic();
+    // Who withdrew everything first has left, as `isthmus leave` does.
+    if (options.hasShares(cluster)) awaitReturn(cluster, record);
+    else forget(cluster);
+    onMembers();
+  }
+
+  function awaitReturn(cluster: ClusterId, record: MemberRecord): void {
+    record.timer = clock.schedule(forgetAfterMs, () => {
+      const missing = [...records.values()].filter(({ member }) => member === undefined).length;
+      const isOutOfPatience = clock.monotonic() - record.missingSinceMs >= PATIENCE_MS;
+      if (missing * 2 > records.size && !isOutOfPatience) {
+        awaitReturn(cluster, record);
+        return;
+      }
+      forget(cluster);
+      onMembers();
+    });
+  }
+
+  function forget(cluster: ClusterId): void {
+    records.delete(cluster);
+    heardAtMs.delete(cluster);
+  }
+
+  function isComplete({ member, incompleteSinceMs }: MemberRecord): boolean {
+    if (member === undefined) return false;
+    if (incompleteSinceMs === undefined) return true;
+    return clock.monotonic() - incompleteSinceMs >= PATIENCE_MS;
+  }
+
+  return {
+    informers: [members, leases],
+    members: () =>
+      [...records].map(([cluster, record]) => ({
+        cluster,
+        isComplete: isComplete(record),
+        silentMs: clock.monotonic() - Math.max(record.seenAtMs, heardAtMs.get(cluster) ?? 0),
+      })),
+    declaration: (cluster) => records.get(cluster)?.declaration,
+    own: () => records.get(ownCluster)?.member,
+    ownLease: () => leases.get(`${HUB_NAMESPACE}/${ownCluster}`),
+    stop() {
+      for (const { timer } of records.values()) timer?.cancel();
+    },
+  };
+}
+
+export function hasSynced(member: ClusterMember): boolean {
+  return (member.status?.conditions ?? []).some(
+    ({ type, status }) => type === SYNCED && status === "True",
+  );
+}
+
+/** The namespace says whose it is; a ClusterMember by another name is nobody's. */
+function clusterOf({ metadata }: ClusterMember): ClusterId | undefined {
+  const cluster = memberOfNamespace(metadata.namespace ?? "");
+  return cluster === metadata.name ? cluster : undefined;
+}
+
+/** A member writes its own status: of it, only what somebody reads is worth memory. */
+export function slimMember({
+  apiVersion,
+  kind,
+  metadata,
+  spec,
+  status,
+}: ClusterMember): ClusterMember {
+  const { namespace = "", name = "", uid = "", resourceVersion = "" } = metadata;
+  const conditions = (status?.conditions ?? []).filter(({ type }) => type === SYNCED);
+  const { agentVersion } = status ?? {};
+  return {
+    apiVersion,
+    kind,
+    metadata: { namespace, name, uid, resourceVersion },
+    spec,
+    status: { conditions, ...(agentVersion === undefined ? {} : { agentVersion }) },
+  };
+}
