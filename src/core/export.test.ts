@@ -31,6 +31,19 @@ describe("what is shared", () => {
     expect(planShare(anInput({ serviceExport: undefined }))).toBeUndefined();
   });
 
+  test("a Service with more ports than the hub takes is not, and is told so", () => {
+    const some = (length: number) =>
+      anInput({
+        service: aService({
+          ports: Array.from({ length }, (_, at) => ({ name: `p${at}`, port: at + 1 })),
+        }),
+      });
+    expect(planShare(some(100))?.ports).toHaveLength(100);
+    expect(planShare(some(101))).toBeUndefined();
+    const [valid] = judgeExport(some(101), { published: false, merged: undefined });
+    expect(valid).toMatchObject({ status: "False", message: expect.stringContaining("101 ports") });
+  });
+
   test("R2: a Service of type ExternalName is not", () => {
     const service = aService({ type: "ExternalName", externalName: "example.com" });
     expect(planShare(anInput({ service }))).toBeUndefined();

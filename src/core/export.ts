@@ -2,6 +2,7 @@
 // Looks at this cluster only; what other clusters say comes in through the merge.
 
 import type { Service } from "../api/builtin.ts";
+import { SHARE_LIMITS } from "../api/hubshare.ts";
 import { SERVICE_EXPORT, type ServiceExport } from "../api/mcs.ts";
 import { type ClusterId, serviceKey, WHEN_LOST_ANNOTATION } from "../api/names.ts";
 import {
@@ -183,6 +184,13 @@ function findRefusal(input: ExportInput): Refusal | undefined {
       reason: "InvalidServiceType",
       message:
         "A Service of type ExternalName has no endpoints to share. Export a ClusterIP, NodePort, LoadBalancer or headless Service.",
+    };
+  }
+  const { length } = service.spec?.ports ?? [];
+  if (length > SHARE_LIMITS.ports) {
+    return {
+      reason: "InvalidExport",
+      message: `The Service has ${length} ports; at most ${SHARE_LIMITS.ports} can be exported. Divide it into several Services.`,
     };
   }
   const { exportedLabels: labels, exportedAnnotations: annotations } =

@@ -11,7 +11,7 @@ import type {
   Protocol,
 } from "../api/builtin.ts";
 import { SHARE_LIMITS } from "../api/hubshare.ts";
-import type { ServiceShare, SharedPort, TrafficPolicy, WhenLost } from "../api/share.ts";
+import { type ServiceShare, type SharedPort, type TrafficPolicy, WHEN_LOST } from "../api/share.ts";
 import { findBadMark, isLabelValue, isQualifiedName } from "./exported.ts";
 import type { Omissions } from "./omission.ts";
 import {
@@ -31,7 +31,6 @@ const PROTOCOLS: readonly Protocol[] = ["TCP", "UDP", "SCTP"];
 const AFFINITIES = ["None", "ClientIP"] as const;
 const TRAFFIC_POLICIES = ["Cluster", "Local"] as const;
 const DISTRIBUTIONS = ["PreferClose", "PreferSameZone", "PreferSameNode"] as const;
-const WHEN_LOST: readonly WhenLost[] = ["withdraw", "unready", "keep"];
 const AFFINITY_MAX_SECONDS = 86_400;
 const ADDRESS_MAX_LENGTH = 45;
 
@@ -156,13 +155,14 @@ function readEndpoint(value: unknown): Endpoint | string {
   }
   const state = readConditions(conditions);
   if (typeof state === "string") return state;
-  return {
-    addresses: [address],
-    conditions: state,
-    ...(typeof hostname === "string" && hasHostname ? { hostname } : {}),
-    ...(typeof zone === "string" && hasZone ? { zone } : {}),
-  };
+  // Written out: spreading what is there takes four times as long, and this runs for every endpoint of the clusterset.
+  const endpoint: Mutable<Endpoint> = { addresses: [address], conditions: state };
+  if (typeof hostname === "string" && hasHostname) endpoint.hostname = hostname;
+  if (typeof zone === "string" && hasZone) endpoint.zone = zone;
+  return endpoint;
 }
+
+type Mutable<T> = { -readonly [Field in keyof T]: T[Field] };
 
 /** Absent is empty, as API servers have it: else the slice would look different from what was written, for ever. */
 function readConditions(value: unknown): EndpointConditions | string {
@@ -172,11 +172,11 @@ function readConditions(value: unknown): EndpointConditions | string {
   if (!isFlag(ready) || !isFlag(serving) || !isFlag(terminating)) {
     return "an endpoint's conditions are neither true nor false";
   }
-  return {
-    ...(typeof ready === "boolean" ? { ready } : {}),
-    ...(typeof serving === "boolean" ? { serving } : {}),
-    ...(typeof terminating === "boolean" ? { terminating } : {}),
-  };
+  const conditions: Mutable<EndpointConditions> = {};
+  if (typeof ready === "boolean") conditions.ready = ready;
+  if (typeof serving === "boolean") conditions.serving = serving;
+  if (typeof terminating === "boolean") conditions.terminating = terminating;
+  return conditions;
 }
 
 function isFlag(value: unknown): boolean {
