@@ -70,7 +70,6 @@ function parseIPv6(text: string): Address | undefined {
     at = 2;
   }
   while (at < text.length) {
-    if (groups.length === GROUPS) return undefined;
     const start = at;
     let group = 0;
     for (let digit = hexAt(text, at); digit >= 0; digit = hexAt(text, at)) {

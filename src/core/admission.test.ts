@@ -279,6 +279,7 @@ describe("a member that shares too much", () => {
 
   test("has services left out when their slices are too many together", () => {
     expect([...leftOut({ c: 2, b: 2, a: 3, d: 0 }).leftOut]).toEqual([key("c"), key("d")]);
+    expect([...leftOut({ a: 3, b: 3, c: 1 }).leftOut]).toEqual([key("c")]);
   });
 
   test("pays for no more slices of a service than are taken in of one", () => {

@@ -1,6 +1,6 @@
 // Export and import: conditions before and after in, the Events that tell a person what changed out (R12).
 
-import { SERVICE_IMPORT, type ServiceImport } from "../api/mcs.ts";
+import type { ServiceImport } from "../api/mcs.ts";
 import type { Condition } from "../api/object.ts";
 import type { Judgement } from "./condition.ts";
 import { ENDPOINTS_ACCEPTED } from "./import.ts";
@@ -36,8 +36,7 @@ export function planImportEvents(
 ): readonly EventNote[] {
   const old = findAccepted(before);
   return writes.flatMap((write): EventNote[] => {
-    if (write.verb === "delete" || write.resource !== SERVICE_IMPORT) return [];
-    const condition = findAccepted(write.object);
+    const condition = write.verb === "delete" ? undefined : findAccepted(write.object);
     if (condition === undefined || condition.reason === old?.reason) return [];
     return [{ type: "Warning", reason: "EndpointsRejected", message: condition.message }];
   });
