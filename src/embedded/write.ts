@@ -98,6 +98,12 @@ export function replaceObject(engine: Engine, request: WriteRequest, body: KubeO
   const { kind } = request;
   const name = request.name ?? "";
   const sent = placeObject(request, body);
+  const requireUid = (found: string | undefined): void => {
+    const { uid } = sent.metadata;
+    if (uid === undefined || uid === found) return;
+    const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${found ?? ""}`;
+    throw conflict(kind.served.resource, name, why);
+  };
   if ((sent.metadata.name ?? "") !== name) {
     throw badRequest(
       sent.metadata.name === undefined || sent.metadata.name === ""
@@ -110,15 +116,13 @@ export function replaceObject(engine: Engine, request: WriteRequest, body: KubeO
     if (kind.rules.createOnUpdate !== true || request.subresource !== undefined) {
       throw notFound(kind.served.resource, name);
     }
+    // Who names a uid means the object that is gone, not a new one.
+    requireUid(undefined);
     const { resourceVersion: _version, uid: _uid, ...meta } = sent.metadata;
     return createObject(engine, request, { ...sent, metadata: meta });
   }
   const old = kind.fromStored(stored);
-  const { uid } = sent.metadata;
-  if (uid !== undefined && uid !== old.metadata.uid) {
-    const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid ?? ""}`;
-    throw conflict(kind.served.resource, name, why);
-  }
+  requireUid(old.metadata.uid);
   return updateObject(engine, request, { old, proposed: sent });
 }
 

@@ -297,6 +297,16 @@ export function crudContract(server: Server): void {
       expect(refused.error.reason).toBe("Conflict");
     });
 
+    test("of a Lease that is gone is refused with 409 when it names the uid: it makes no new one", async () => {
+      const ns = await server().namespace();
+      const { wire } = server();
+      const { object } = await wire.post(at(LEASE, ns), aLease("a"));
+      await wire.delete(at(LEASE, ns, "a"));
+      const refused = await wire.put(at(LEASE, ns, "a"), object);
+      expect(refused.status).toBe(409);
+      expect(refused.error.reason).toBe("Conflict");
+    });
+
     test("refuses another name in the body with 400", async () => {
       const ns = await server().namespace();
       const { wire } = server();
