@@ -34,7 +34,7 @@ export interface Leadership {
   /** Aborts on loss and on stop. The work then ends, its writes first: after a stop another may lead at once. */
   readonly signal: AbortSignal;
   /** To be asked at the last moment before each write: see `mayWrite` of the client. */
-  mayWrite(): boolean;
+  readonly mayWrite: () => boolean;
 }
 
 export interface ElectionTiming {
