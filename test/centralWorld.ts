@@ -71,6 +71,11 @@ export class CentralWorld {
     });
   }
 
+  async restart(): Promise<void> {
+    await this.during(this.stop());
+    this.start();
+  }
+
   /** Lets that much time go by. */
   async pass(seconds: number): Promise<void> {
     await this.clock.advance(seconds * 1_000);

@@ -2,6 +2,8 @@
 
 import { expect } from "vitest";
 import { ENDPOINT_SLICE } from "../../src/api/builtin.ts";
+import { SERVICE_EXPORT } from "../../src/api/mcs.ts";
+import { WHEN_LOST_ANNOTATION } from "../../src/api/names.ts";
 import { expectUsable, readVip, usableEverywhere } from "./outcome.ts";
 import { eventually } from "./poll.ts";
 import type { Site } from "./site.ts";
@@ -17,6 +19,15 @@ function missed(world: World, site: Site): number {
   return world.log.filter(
     ({ message, fields }) => message === "heartbeat missed" && fields["cluster"] === site.id,
   ).length;
+}
+
+/** Says on the export what is to become of its endpoints elsewhere once the cluster is lost. */
+export async function askWhenLost(site: Site, name: string, whenLost: string): Promise<void> {
+  await site.edit(SERVICE_EXPORT, name, (serviceExport) => {
+    const { metadata } = serviceExport;
+    const annotations = { ...metadata.annotations, [WHEN_LOST_ANNOTATION]: whenLost };
+    return { ...serviceExport, metadata: { ...metadata, annotations } };
+  });
 }
 
 export function silenceScenarios(scenario: DefineScenario): void {
@@ -111,6 +122,56 @@ export function silenceScenarios(scenario: DefineScenario): void {
       await usableEverywhere(world, "web", addresses);
       await world.settle();
       expect(world.writes()).toEqual([]);
+    },
+  );
+
+  scenario(
+    "each export says what becomes of its endpoints when its cluster is lost: they go, stay not ready, or stay (R65)",
+    async (world) => {
+      const [east, west, ...others] = world.sites;
+      world.start({ pace: PACE });
+      const words = ["withdraw", "unready", "keep", "surprise"];
+      for (const [index, name] of words.entries()) {
+        await east.offer(name, [`10.1.0.${index + 1}`]);
+        await askWhenLost(east, name, name);
+      }
+      for (const [index, name] of words.entries()) {
+        await usableEverywhere(world, name, [`10.1.0.${index + 1}`]);
+      }
+      for (const site of [west, ...others]) {
+        await eventually(`${site.id} knows what is asked for`, async () => {
+          for (const name of ["unready", "keep"]) {
+            const [slice] = await site.slices(name, east.id);
+            expect(slice?.metadata.annotations).toMatchObject({ [WHEN_LOST_ANNOTATION]: name });
+          }
+        });
+      }
+      await eventually("the owner is told of a word that means nothing", async () => {
+        const { Valid } = await east.exportConditions("surprise");
+        expect(Valid).toMatchObject({ status: "True" });
+        expect(Valid?.message).toContain('"surprise"');
+      });
+      await world.settle();
+      const vip = await readVip(west, "withdraw");
+      const kept = await west.slices("keep", east.id);
+
+      east.line.cut();
+      for (const site of [west, ...others]) {
+        await eventually(`in ${site.id} the bound has passed`, async () => {
+          expect(await site.addresses("withdraw", { all: true })).toEqual([]);
+          expect(await site.addresses("surprise", { all: true })).toEqual([]);
+          expect(await site.addresses("unready", { all: true })).toEqual(["10.1.0.2"]);
+          expect(await site.addresses("unready")).toEqual([]);
+          await expectUsable(site, "keep", ["10.1.0.3"]);
+        });
+      }
+      expect(await west.slices("keep", east.id)).toEqual(kept);
+      expect(await readVip(west, "withdraw")).toEqual(vip);
+
+      east.line.heal();
+      for (const [index, name] of words.entries()) {
+        await usableEverywhere(world, name, [`10.1.0.${index + 1}`]);
+      }
     },
   );
 }
