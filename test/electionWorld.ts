@@ -4,7 +4,8 @@
 import type { Lease } from "../src/api/builtin.ts";
 import { LEASE } from "../src/api/builtin.ts";
 import type { EmbeddedCluster } from "../src/embedded/cluster.ts";
-import { type Clock, sleep } from "../src/ports/clock.ts";
+import type { FaultRule } from "../src/embedded/fault.ts";
+import { type Clock, type Random, sleep } from "../src/ports/clock.ts";
 import type { Log, LogFields } from "../src/ports/log.ts";
 import type { Store } from "../src/ports/store.ts";
 import { type ElectionTiming, type Leadership, runElected } from "../src/runtime/leader.ts";
@@ -219,3 +220,21 @@ function suspendableStore(store: Store, suspension: Suspension): Store {
 }
 
 export const LEASES = { resource: LEASE.plural } as const;
+
+/** What can befall the requests of one candidate, or of all. */
+export function drawFault(names: readonly string[], random: Random): FaultRule {
+  const name = names[Math.floor(random() * (names.length + 1))];
+  const match = { ...LEASES, ...(name === undefined ? {} : { userAgent: name }) };
+  const writes = { ...match, verb: ["create", "update"] as const };
+  const rules: readonly FaultRule[] = [
+    { match, disconnect: true },
+    { match: writes, disconnect: true, afterWrite: true },
+    { match, fail: { status: 500 } },
+    { match, fail: { status: 429, retryAfterSeconds: 5 } },
+    // Late, and done all the same, after its sender has given up.
+    { match: writes, delayMs: 500 + random() * 30_000 },
+    { match, delayMs: random() * 4_000 },
+    { match: writes, fail: { status: 504 }, afterWrite: true },
+  ];
+  return rules[Math.floor(random() * rules.length)] ?? { match };
+}
