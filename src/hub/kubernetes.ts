@@ -45,6 +45,8 @@ export interface KubernetesHubOptions {
 export interface KubernetesHub extends Hub {
   /** Since the hub last said anything; undefined before it ever did. */
   hubSilentMs(): number | undefined;
+  /** The hub answers again: whatever waits for that need not wait any longer. */
+  retryNow(): void;
   /** What is not taken in, summed over all services: "cluster reason" to count. */
   rejectionTotals(): ReadonlyMap<string, number>;
   /** Rejects what still waits. Nothing of it runs when this resolves. */
@@ -184,6 +186,9 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
     return reading;
   }
 
+  function hasStrangers(): boolean {
+    return !isSynced || registry.own() === undefined;
+  }
   function requireOwn(cluster: ClusterId): void {
     if (cluster === ownCluster) return;
     throw new Error(`this agent speaks for cluster "${ownCluster}", not for "${cluster}"`);
@@ -277,12 +282,17 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
       for (const [service, shared] of own) if (shared !== "withdrawn") found.add(service);
       return found;
     },
-    members: () => registry.members(),
-    hasStrangers: () => !isSynced || registry.own() === undefined,
+    // Nobody counts as one who has told everything while we have not read it.
+    members: () =>
+      registry
+        .members()
+        .map((member) => (hasStrangers() ? { ...member, isComplete: false } : member)),
+    hasStrangers,
     hubSilentMs() {
       const contacts = informers.flatMap((informer) => informer.lastContact() ?? []);
       return contacts.length === 0 ? undefined : clock.monotonic() - Math.max(...contacts);
     },
+    retryNow: retryAll,
     rejectionTotals() {
       const totals = new Map<string, number>();
       for (const { cluster, reason, count } of [...rejected.values()].flat()) {
