@@ -5,8 +5,17 @@ import { CLUSTER_PROPERTY, CLUSTER_PROPERTY_CRD } from "./about.ts";
 import type { CustomResourceDefinition } from "./builtin.ts";
 import { renderCrd } from "./crd.ts";
 import { CRDS, HUB_CRDS, MEMBER_CRDS } from "./crds.ts";
+import { endpointShareName, serviceShareName } from "./digest.ts";
+import {
+  ENDPOINT_SHARE,
+  ENDPOINT_SHARE_CRD,
+  SERVICE_SHARE,
+  SERVICE_SHARE_CRD,
+} from "./hubshare.ts";
 import { CLUSTER_MEMBER, CLUSTER_MEMBER_CRD } from "./isthmus.ts";
+import { JOIN_TOKEN, JOIN_TOKEN_CRD } from "./jointoken.ts";
 import { SERVICE_EXPORT, SERVICE_EXPORT_CRD, SERVICE_IMPORT, SERVICE_IMPORT_CRD } from "./mcs.ts";
+import { memberNamespace, parseClusterId, serviceKey } from "./names.ts";
 import { renderCrdYaml } from "./yaml.ts";
 
 interface Node {
@@ -155,6 +164,9 @@ test("what we read and write is the stored version of its CRD", () => {
     [SERVICE_IMPORT, SERVICE_IMPORT_CRD],
     [CLUSTER_PROPERTY, CLUSTER_PROPERTY_CRD],
     [CLUSTER_MEMBER, CLUSTER_MEMBER_CRD],
+    [SERVICE_SHARE, SERVICE_SHARE_CRD],
+    [ENDPOINT_SHARE, ENDPOINT_SHARE_CRD],
+    [JOIN_TOKEN, JOIN_TOKEN_CRD],
   ] as const;
   for (const [resource, { spec }] of pairs) {
     expect(resource).toEqual({
@@ -228,23 +240,71 @@ test("ClusterProperty is, wording aside, what its project publishes", () => {
   });
 });
 
-test("every list and string of a ClusterMember has a bound", () => {
-  const unbounded = [...nodesOf(schemaOf(CLUSTER_MEMBER_CRD, "v1alpha1"), "")].filter(
-    ([path, node]) =>
-      (node.type === "array" && node["maxItems"] === undefined) ||
-      (node.type === "string" &&
-        node["maxLength"] === undefined &&
-        node["enum"] === undefined &&
-        node["format"] === undefined &&
-        !/^\.(apiVersion|kind)$/.test(path)),
-  );
-  expect(unbounded).toEqual([]);
+describe.each(HUB_CRDS.map((crd) => [crd.spec.names.kind, crd] as const))("%s", (_, crd) => {
+  test("has a bound on every list, map and string: members write it, and nobody trusts them", () => {
+    const unbounded = [...nodesOf(schemaOf(crd, "v1alpha1"), "")].filter(
+      ([path, node]) =>
+        (node.type === "array" && node["maxItems"] === undefined) ||
+        (node.additionalProperties !== undefined && node["maxProperties"] === undefined) ||
+        (node.type === "string" &&
+          node["maxLength"] === undefined &&
+          node["enum"] === undefined &&
+          node["format"] === undefined &&
+          !/^\.(apiVersion|kind)$/.test(path)),
+    );
+    expect(unbounded).toEqual([]);
+  });
+
+  test("says in its descriptions what its lists and maps may hold", () => {
+    const silent = [...nodesOf(schemaOf(crd, "v1alpha1"), "")].filter(([path, node]) => {
+      const limit = node["maxItems"] ?? node["maxProperties"];
+      // One address, and conditions that only we set, need no number.
+      return (
+        limit !== undefined &&
+        !/\.(addresses|conditions)$/.test(path) &&
+        !node.description?.includes(`At most ${JSON.stringify(limit)}.`)
+      );
+    });
+    expect(silent).toEqual([]);
+  });
+
+  test("has words for every column but the age, which every kind has", () => {
+    const columns = crd.spec.versions[0]?.additionalPrinterColumns ?? [];
+    expect(columns.filter((column) => !column.description)).toMatchObject([{ name: "Age" }]);
+  });
 });
 
-test("a ClusterMember's name must be a cluster id", () => {
-  expect(
-    schemaOf(CLUSTER_MEMBER_CRD, "v1alpha1").properties?.["metadata"]?.properties?.["name"],
-  ).toEqual({ type: "string", maxLength: 63, pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$" });
+function nameRuleOf(crd: CustomResourceDefinition): (name: string) => boolean {
+  const name = schemaOf(crd, "v1alpha1").properties?.["metadata"]?.properties?.["name"];
+  const pattern = new RegExp(String(name?.["pattern"]));
+  return (text) => text.length <= Number(name?.["maxLength"]) && pattern.test(text);
+}
+
+test("a ClusterMember's name is a cluster id that has room in the name of its namespace", () => {
+  const isName = nameRuleOf(CLUSTER_MEMBER_CRD);
+  const longest = "x".repeat(48);
+  expect([isName("east-1"), isName(longest)]).toEqual([true, true]);
+  expect([isName(`${longest}x`), isName("east.example"), isName("East")]).not.toContain(true);
+  const id = parseClusterId(longest);
+  expect(id.ok && memberNamespace(id.value)).toHaveLength(63);
+});
+
+test("shares are named as we name them, however long, and in no other way", () => {
+  const label = "x".repeat(63);
+  const services = [
+    serviceKey({ namespace: "shop", name: "web" }),
+    serviceKey({ namespace: label, name: label }),
+  ];
+  const isServiceShare = nameRuleOf(SERVICE_SHARE_CRD);
+  const isEndpointShare = nameRuleOf(ENDPOINT_SHARE_CRD);
+  for (const service of services) {
+    const names = [serviceShareName(service), endpointShareName(service, "slice")] as const;
+    expect(names.map(isServiceShare)).toEqual([true, false]);
+    expect(names.map(isEndpointShare)).toEqual([false, true]);
+  }
+  for (const bad of ["shop", "shop.", "Shop.web", `${label}x.web`, "shop.web.x", "-.web"]) {
+    expect([isServiceShare(bad), isEndpointShare(bad)]).toEqual([false, false]);
+  }
 });
 
 test("members and the hub get their own CRDs, none twice", () => {
@@ -253,5 +313,10 @@ test("members and the hub get their own CRDs, none twice", () => {
     "serviceimports.multicluster.x-k8s.io",
     "clusterproperties.about.k8s.io",
   ]);
-  expect(HUB_CRDS.map((crd) => crd.metadata.name)).toEqual(["clustermembers.isthmus.dev"]);
+  expect(HUB_CRDS.map((crd) => crd.metadata.name)).toEqual([
+    "clustermembers.isthmus.dev",
+    "serviceshares.isthmus.dev",
+    "endpointshares.isthmus.dev",
+    "jointokens.isthmus.dev",
+  ]);
 });

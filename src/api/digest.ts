@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { type ClusterId, type ServiceKey, splitServiceKey } from "./names.ts";
 
 const BASE32HEX = "0123456789abcdefghijklmnopqrstuv";
-const DIGEST_LENGTH = 10;
+export const DIGEST_LENGTH = 10;
 
 /** The Service that holds an import's virtual IP: the name that other MCS tools expect (R60). */
 export function derivedServiceName(service: ServiceKey): string {

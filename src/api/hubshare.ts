@@ -5,8 +5,9 @@
 import { type Static, Type } from "typebox";
 
 import { AGE_COLUMN, renderCrd } from "./crd.ts";
+import { DIGEST_LENGTH } from "./digest.ts";
 import { ISTHMUS_RELEASE } from "./isthmus.ts";
-import { ISTHMUS_GROUP } from "./names.ts";
+import { ISTHMUS_GROUP, LABEL_MAX_LENGTH } from "./names.ts";
 import { defineResource, type KubeObject } from "./object.ts";
 import type { Immutable } from "./schema.ts";
 
@@ -25,6 +26,9 @@ export const SHARE_LIMITS = {
 
 const WORD_MAX_LENGTH = 63;
 const NAME_MAX_LENGTH = 253;
+/** One label in a name of several: the whole name's length does not bound it. */
+const LABEL = `[a-z0-9]([-a-z0-9]{0,${LABEL_MAX_LENGTH - 2}}[a-z0-9])?`;
+const SERVICE_SHARE_NAME_MAX_LENGTH = 2 * LABEL_MAX_LENGTH + 1;
 
 function word(description: string) {
   return Type.String({ description, maxLength: WORD_MAX_LENGTH });
@@ -57,7 +61,7 @@ const SERVICE_SHARE_SCHEMA = Type.Object(
       {
         exportedAt: Type.String({
           description:
-            "When the ServiceExport was created. The oldest export wins where exports disagree.",
+            "When the ServiceExport was created: whole seconds, UTC, as in 2026-01-02T03:04:05Z. The oldest export wins where exports disagree.",
           format: "date-time",
         }),
         type: word("ClusterSetIP or Headless."),
@@ -67,11 +71,11 @@ const SERVICE_SHARE_SCHEMA = Type.Object(
           "x-kubernetes-list-type": "atomic",
         }),
         ipFamilies: Type.Array(word("IPv4 or IPv6."), {
-          description: "IP families of the Service, the preferred one first.",
+          description: "IP families of the Service, the preferred one first. At most 2.",
           maxItems: 2,
           "x-kubernetes-list-type": "atomic",
         }),
-        sessionAffinity: Type.Optional(word("As in the Service.")),
+        sessionAffinity: Type.Optional(word("None or ClientIP, as in the Service.")),
         sessionAffinityConfig: Type.Optional(
           Type.Object(
             {
@@ -91,11 +95,13 @@ const SERVICE_SHARE_SCHEMA = Type.Object(
                 ),
               ),
             },
-            { description: "As in the Service." },
+            { description: "As in the Service. Only with affinity by client IP." },
           ),
         ),
-        internalTrafficPolicy: Type.Optional(word("As in the Service.")),
-        trafficDistribution: Type.Optional(word("As in the Service.")),
+        internalTrafficPolicy: Type.Optional(word("Cluster or Local, as in the Service.")),
+        trafficDistribution: Type.Optional(
+          word("PreferClose, PreferSameZone or PreferSameNode, as in the Service."),
+        ),
         labels: Type.Optional(
           Type.Record(Type.String(), Type.String({ maxLength: SHARE_LIMITS.labelValueLength }), {
             description: `Exported labels, for the ServiceImport in every cluster. At most ${SHARE_LIMITS.labels}.`,
@@ -114,16 +120,20 @@ const SERVICE_SHARE_SCHEMA = Type.Object(
         ),
         whenLost: Type.Optional(
           word(
-            "What becomes of the endpoints elsewhere once this cluster is lost: withdraw, unready or keep.",
+            "What becomes of the endpoints elsewhere once this cluster is lost: withdraw, unready or keep. withdraw when left out.",
           ),
         ),
       },
-      { description: "The exported Service, as other clusters need to know it." },
+      {
+        description:
+          "The exported Service, as other clusters need to know it. They leave out what they do not understand, and say so on their ServiceImport.",
+      },
     ),
   },
   {
     description:
-      "One cluster's share of one exported service. It lives in the hub namespace of that cluster and is named <namespace>.<service>.",
+      "One cluster's share of one exported service, without its endpoints. It lives in the hub namespace of that cluster and is named <namespace>.<service>. " +
+      "Written by the cluster's agent alone.",
   },
 );
 
@@ -150,8 +160,9 @@ const ENDPOINT_PORT = Type.Object(
 
 const ENDPOINT = Type.Object(
   {
-    addresses: Type.Array(Type.String({ maxLength: 45 }), {
-      description: "The endpoint's address.",
+    addresses: Type.Array(Type.String({ minLength: 2, maxLength: 45 }), {
+      description:
+        "The endpoint's address. Others accept it only inside the pod ranges declared for the cluster.",
       minItems: 1,
       maxItems: SHARE_LIMITS.addresses,
       "x-kubernetes-list-type": "atomic",
@@ -159,15 +170,19 @@ const ENDPOINT = Type.Object(
     conditions: Type.Optional(
       Type.Object(
         {
-          ready: Type.Optional(Type.Boolean({ description: "As in the EndpointSlice." })),
-          serving: Type.Optional(Type.Boolean({ description: "As in the EndpointSlice." })),
-          terminating: Type.Optional(Type.Boolean({ description: "As in the EndpointSlice." })),
+          ready: Type.Optional(Type.Boolean({ description: "Whether it takes new traffic." })),
+          serving: Type.Optional(
+            Type.Boolean({ description: "Whether it answers, even if it is about to end." }),
+          ),
+          terminating: Type.Optional(Type.Boolean({ description: "Whether it is about to end." })),
         },
-        { description: "What the endpoint can do now." },
+        { description: "What the endpoint can do now, as in the EndpointSlice." },
       ),
     ),
     hostname: Type.Optional(word("Host name of the endpoint, one DNS label.")),
-    zone: Type.Optional(word("Zone of the endpoint.")),
+    zone: Type.Optional(
+      word("Zone of the endpoint, spelled as in its node's label topology.kubernetes.io/zone."),
+    ),
   },
   { description: "One endpoint. Nodes and pods mean nothing elsewhere, so they do not travel." },
 );
@@ -177,7 +192,8 @@ const ENDPOINT_SHARE_SCHEMA = Type.Object(
     spec: Type.Object(
       {
         slice: Type.String({
-          description: "Name of the source EndpointSlice.",
+          description:
+            "Name of the source EndpointSlice. The name of this object holds its digest.",
           minLength: 1,
           maxLength: NAME_MAX_LENGTH,
         }),
@@ -198,7 +214,8 @@ const ENDPOINT_SHARE_SCHEMA = Type.Object(
   },
   {
     description:
-      "One EndpointSlice of a shared service. It lives beside the ServiceShare and is named <namespace>.<service>.<digest of the slice's name>.",
+      "One EndpointSlice of a shared service. It lives beside the ServiceShare and is named <namespace>.<service>.<digest of the slice's name>. " +
+      "Written by the cluster's agent alone.",
   },
 );
 
@@ -220,6 +237,7 @@ export const SERVICE_SHARE_CRD = renderCrd({
   plural: SERVICE_SHARE.plural,
   categories: ["isthmus"],
   labels: ISTHMUS_RELEASE,
+  nameRule: { maxLength: SERVICE_SHARE_NAME_MAX_LENGTH, pattern: `^${LABEL}\\.${LABEL}$` },
   versions: [
     {
       name: SERVICE_SHARE.version,
@@ -227,8 +245,20 @@ export const SERVICE_SHARE_CRD = renderCrd({
       hasStatus: false,
       schema: SERVICE_SHARE_SCHEMA,
       columns: [
-        { name: "Type", type: "string", jsonPath: ".spec.type" },
-        { name: "Exported", type: "date", jsonPath: ".spec.exportedAt" },
+        { name: "Type", type: "string", description: "Type of import", jsonPath: ".spec.type" },
+        {
+          name: "When lost",
+          type: "string",
+          description: "What becomes of the endpoints elsewhere once the cluster is lost",
+          jsonPath: ".spec.whenLost",
+          priority: 1,
+        },
+        {
+          name: "Exported",
+          type: "date",
+          description: "How long ago the service was exported; the oldest export wins",
+          jsonPath: ".spec.exportedAt",
+        },
         AGE_COLUMN,
       ],
     },
@@ -242,6 +272,10 @@ export const ENDPOINT_SHARE_CRD = renderCrd({
   plural: ENDPOINT_SHARE.plural,
   categories: ["isthmus"],
   labels: ISTHMUS_RELEASE,
+  nameRule: {
+    maxLength: SERVICE_SHARE_NAME_MAX_LENGTH + 1 + DIGEST_LENGTH,
+    pattern: `^${LABEL}\\.${LABEL}\\.[0-9a-v]{${DIGEST_LENGTH}}$`,
+  },
   versions: [
     {
       name: ENDPOINT_SHARE.version,
@@ -249,8 +283,8 @@ export const ENDPOINT_SHARE_CRD = renderCrd({
       hasStatus: false,
       schema: ENDPOINT_SHARE_SCHEMA,
       columns: [
-        { name: "Slice", type: "string", jsonPath: ".spec.slice" },
-        { name: "Addresses", type: "string", jsonPath: ".spec.addressType" },
+        { name: "Slice", type: "string", description: "Source slice", jsonPath: ".spec.slice" },
+        { name: "Family", type: "string", description: "IP family", jsonPath: ".spec.addressType" },
         AGE_COLUMN,
       ],
     },

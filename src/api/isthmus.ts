@@ -3,7 +3,12 @@
 import { type Static, Type } from "typebox";
 
 import { AGE_COLUMN, renderCrd } from "./crd.ts";
-import { crdReleaseLabels, ISTHMUS_GROUP, LABEL_MAX_LENGTH, LABEL_PATTERN } from "./names.ts";
+import {
+  crdReleaseLabels,
+  HUB_CLUSTER_ID_MAX_LENGTH,
+  ISTHMUS_GROUP,
+  LABEL_PATTERN,
+} from "./names.ts";
 import { defineResource, type KubeObject } from "./object.ts";
 import { conditions, type Immutable } from "./schema.ts";
 
@@ -92,19 +97,24 @@ const SCHEMA = Type.Object(
           conditions: Type.Optional(
             conditions({
               description:
-                "What the cluster's agent reports. Ready: its agent runs and is in sync with the hub.",
+                "What the cluster's agent reports. Synced: everything that the cluster exports has been on the hub since it joined, " +
+                "so what is not there is not exported.",
               maxItems: 16,
             }),
           ),
         },
-        { description: "What the cluster's own agent reports. Others do not rely on it." },
+        {
+          description:
+            "What the cluster's own agent reports. Others rely on nothing here but the condition Synced, and on that only to know " +
+            "when to stop waiting for the cluster's shares.",
+        },
       ),
     ),
   },
   {
     description:
       "One member of the clusterset, as the hub knows it. It lives in the hub namespace that belongs to this member alone, and its name is the cluster id: " +
-      "one DNS label, unique in the clusterset, unchanged while the cluster is a member.",
+      `one DNS label of at most ${HUB_CLUSTER_ID_MAX_LENGTH} characters, unique in the clusterset, unchanged while the cluster is a member.`,
   },
 );
 
@@ -125,7 +135,7 @@ export const CLUSTER_MEMBER_CRD = renderCrd({
   shortNames: ["member"],
   categories: ["isthmus"],
   labels: ISTHMUS_RELEASE,
-  nameRule: { maxLength: LABEL_MAX_LENGTH, pattern: LABEL_PATTERN },
+  nameRule: { maxLength: HUB_CLUSTER_ID_MAX_LENGTH, pattern: LABEL_PATTERN },
   versions: [
     {
       name: CLUSTER_MEMBER.version,
@@ -134,10 +144,10 @@ export const CLUSTER_MEMBER_CRD = renderCrd({
       schema: SCHEMA,
       columns: [
         {
-          name: "Ready",
+          name: "Synced",
           type: "string",
-          description: "Whether the member's agent runs and is in sync",
-          jsonPath: '.status.conditions[?(@.type=="Ready")].status',
+          description: "Whether everything that the member exports is on the hub",
+          jsonPath: '.status.conditions[?(@.type=="Synced")].status',
         },
         {
           name: "Region",

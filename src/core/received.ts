@@ -32,6 +32,7 @@ const AFFINITIES = ["None", "ClientIP"] as const;
 const TRAFFIC_POLICIES = ["Cluster", "Local"] as const;
 const DISTRIBUTIONS = ["PreferClose", "PreferSameZone", "PreferSameNode"] as const;
 const AFFINITY_MAX_SECONDS = 86_400;
+const ADDRESS_MIN_LENGTH = 2;
 const ADDRESS_MAX_LENGTH = 45;
 
 export function readFamilies(list: UntrustedList, omissions: Omissions): readonly IPFamily[] {
@@ -142,7 +143,11 @@ function readEndpoint(value: unknown): Endpoint | string {
   if (!isRecord(value)) return `an endpoint is ${quote(value)}`;
   const { addresses, conditions, hostname, zone } = value;
   const address: unknown = Array.isArray(addresses) ? addresses[0] : undefined;
-  if (typeof address !== "string" || address === "" || address.length > ADDRESS_MAX_LENGTH) {
+  if (
+    typeof address !== "string" ||
+    address.length < ADDRESS_MIN_LENGTH ||
+    address.length > ADDRESS_MAX_LENGTH
+  ) {
     return `an endpoint's address is ${quote(address)}`;
   }
   const hasHostname = isSaid(hostname);
