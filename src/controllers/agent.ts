@@ -8,6 +8,7 @@ import type { ClusterId } from "../api/names.ts";
 import type { Liveness, LivenessPolicy } from "../core/liveness.ts";
 import type { Policy } from "../core/policy.ts";
 import { type Clock, type Random, sleep } from "../ports/clock.ts";
+import type { KubernetesHub } from "../hub/kubernetes.ts";
 import type { Hub } from "../ports/hub.ts";
 import type { Log } from "../ports/log.ts";
 import { isStoreError, type Store } from "../ports/store.ts";
@@ -25,7 +26,7 @@ export interface AgentOptions {
   readonly families?: readonly IPFamily[];
   readonly store: Store;
   /** Stays the caller's to stop, after the agent. */
-  readonly hub: Hub;
+  readonly hub: Pick<KubernetesHub, keyof Hub | "retryNow">;
   /** What the hub's store is reached through, so that nothing is asked of it in vain. */
   readonly contact?: Pick<Contact, "isAway" | "onReturn">;
   readonly policy: Policy;
@@ -99,14 +100,15 @@ export function startAgent(options: AgentOptions): Agent {
     } catch (error) {
       if (!isStoreError(error, "Forbidden", "Invalid", "BadRequest")) throw error;
       // Who may not try it out takes what the cluster's own Service has: one family, but never a wrong one.
-      const own = await store.get(
-        SERVICE,
-        { namespace: "default", name: "kubernetes" },
-        { signal: bound },
-      );
-      if (own?.spec?.ipFamilies === undefined) throw error;
+      const { items } = await store.list(SERVICE, {
+        namespace: "default",
+        fieldSelector: "metadata.name=kubernetes",
+        signal: bound,
+      });
+      const families = items[0]?.spec?.ipFamilies;
+      if (families === undefined) throw error;
       log.warn("cluster does not let its IP families be tried out", { error: describe(error) });
-      return own.spec.ipFamilies;
+      return families;
     }
   }
 
@@ -114,7 +116,7 @@ export function startAgent(options: AgentOptions): Agent {
   async function beat(): Promise<void> {
     if (!(await isClusterAnswering())) return;
     try {
-      await within(HEARTBEAT_BOUND_MS, () => hub.heartbeat(cluster));
+      await within(HEARTBEAT_BOUND_MS, (bound) => hub.heartbeat(cluster, bound));
       say("hub", undefined);
     } catch (error) {
       if (!signal.aborted) say("hub", `The hub took no heartbeat: ${describe(error)}`);
@@ -179,7 +181,11 @@ export function startAgent(options: AgentOptions): Agent {
     onChange: () => member?.reviewImports(),
     log,
   });
-  const stopListening = contact?.onReturn(() => member?.retryExports());
+  const stopListening = contact?.onReturn(() => {
+    // What is written to a hub that is not read at the same time is soon written again.
+    hub.retryNow();
+    member?.retryExports();
+  });
   void awaitHub();
   const running = run();
 

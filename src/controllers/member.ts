@@ -69,8 +69,6 @@ export function startMember(options: MemberOptions): Member {
   let isLocalSynced = false;
   let isHubSynced = false;
   let isComplete = false;
-  /** The hub has shown us as complete: if it no longer does, it has lost what it knew of us. */
-  let isShownComplete = false;
   let tellAllPublished = (): void => undefined;
 
   const view = createClusterView({
@@ -174,7 +172,6 @@ export function startMember(options: MemberOptions): Member {
     onMembers: () => {
       for (const service of view.exports()) exports.add(service);
       reviewImports();
-      reviewCompletion();
     },
   });
 
@@ -218,16 +215,6 @@ export function startMember(options: MemberOptions): Member {
     }
   }
 
-  function reviewCompletion(): void {
-    const shown = hub.members().find((member) => member.cluster === cluster)?.isComplete;
-    const isForgotten = shown === false && isShownComplete && isComplete;
-    if (shown !== undefined) isShownComplete = shown;
-    if (!isForgotten) return;
-    isComplete = false;
-    log.warn("hub no longer knows that this cluster is complete: everything is published again");
-    begun = publishAll().then(complete).catch(noteStopped);
-  }
-
   /** Rejects when it is time to stop. */
   function untilStopped<T>(promise: Promise<T>): Promise<T> {
     const { signal } = stopping;
@@ -239,11 +226,10 @@ export function startMember(options: MemberOptions): Member {
     });
   }
 
-  /** Only a stop ends here. */
-  function noteStopped(error: unknown): void {
+  const begun = begin().catch((error: unknown) => {
+    // Only a stop before the first sync ends here.
     log.debug("cluster was stopped before it synced", { error: describe(error) });
-  }
-  let begun = begin().catch(noteStopped);
+  });
 
   return {
     reviewImports,

@@ -28,9 +28,17 @@ export interface ExecConfig {
   readonly environment: () => Environment;
 }
 
+/** A bearer token that somebody in this process renews. Functions, so that printing a configuration prints no token. */
+export interface TokenSupply {
+  current(): string;
+  /** After a 401: true when `current` gives another one now. */
+  refresh(refused: string): Promise<boolean>;
+}
+
 export type AuthConfig =
   | { readonly kind: "none" }
   | { readonly kind: "token"; readonly token: string }
+  | { readonly kind: "supplied"; readonly tokens: TokenSupply }
   | { readonly kind: "tokenFile"; readonly file: string }
   | { readonly kind: "basic"; readonly username: string; readonly password: string }
   | { readonly kind: "exec"; readonly exec: ExecConfig };

@@ -1,7 +1,7 @@
 // Credentials: how a configuration says who we are → where the credentials come from.
 
 import type { Clock } from "../ports/clock.ts";
-import type { AuthConfig, ClusterConfig } from "./connection.ts";
+import type { AuthConfig, ClusterConfig, TokenSupply } from "./connection.ts";
 import type { Credential, CredentialSource } from "./credential.ts";
 import { createExecCredential } from "./exec.ts";
 import { createTokenFile } from "./token.ts";
@@ -16,6 +16,8 @@ export function createCredentialSource(
       return createTokenFile(auth.file, options.clock);
     case "exec":
       return createExecCredential(auth.exec, { ...options, config });
+    case "supplied":
+      return createSuppliedCredential(auth.tokens);
     case "none":
     case "token":
     case "basic": {
@@ -28,6 +30,17 @@ export function createCredentialSource(
     default:
       return auth satisfies never;
   }
+}
+
+function createSuppliedCredential(tokens: TokenSupply): CredentialSource {
+  return {
+    current: async () => ({ authorization: `Bearer ${tokens.current()}` }),
+    async refresh(refused) {
+      const token = tokens.current();
+      // Renewed since: the request only has to be made again.
+      return refused.authorization !== `Bearer ${token}` || tokens.refresh(token);
+    },
+  };
 }
 
 function fixedAuthorization(
