@@ -82,6 +82,7 @@ describe("services cross clusters through the hub", () => {
     await world.pass(10);
     await expectAbsent(east.site, "web");
     await expectAbsent(west.site, "web");
+    expect((await world.hubStore.list(SERVICE_SHARE)).items).toEqual([]);
   });
 
   test("a share of a later release, with fields and values that we do not know, is imported as far as we do", async () => {
@@ -98,9 +99,11 @@ describe("services cross clusters through the hub", () => {
       spec: { ...share.spec, weight: 7, whenLost: "hibernate", trafficDistribution: "Nearby" },
     } as ServiceShareObject;
     await world.hubStore.replace(SERVICE_SHARE, later);
+    await west.site.delete(SERVICE_IMPORT, "web");
     await west.restart();
     await world.pass(5);
     await expectUsable(west.site, "web", ["10.1.0.1"]);
+    expect((await west.site.serviceImport("web")).spec?.ports).toMatchObject([{ port: 80 }]);
   });
 });
 
