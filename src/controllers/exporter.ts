@@ -70,8 +70,7 @@ export async function reportExport(
     const shares = contributions.map((contribution) => contribution.share);
     const serviceImport = view.serviceImport(service);
     const judgements = judgeExport(input, {
-      published:
-        hub.published(cluster).has(service) || isReadyUnlessKnown(hub, input.serviceExport),
+      published: hub.isPublished(cluster, service) || isReadyUnlessKnown(hub, input.serviceExport),
       merged: mergeShares(shares),
       isHeld:
         serviceImport !== undefined &&

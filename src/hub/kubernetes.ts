@@ -256,6 +256,10 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
       const candidates = [...found, ...own.keys()];
       return new Set(candidates.filter((service) => publication.isPublished(service)));
     },
+    isPublished(cluster, service) {
+      requireOwn(cluster);
+      return publication.isPublished(service);
+    },
     async completeSync(cluster) {
       requireOwn(cluster);
       await completion.complete();

@@ -74,6 +74,7 @@ export function createMemoryHub(clock: Clock, hasStrangers: () => boolean): Memo
     },
     published: (cluster) =>
       new Set([...shares].flatMap(([service, of]) => (of.has(cluster) ? service : []))),
+    isPublished: (cluster, service) => shares.get(service)?.has(cluster) === true,
     async completeSync(cluster) {
       const member = requireMember(cluster);
       if (member.isComplete) return;

@@ -34,6 +34,8 @@ export interface Hub {
   withdraw(cluster: ClusterId, service: ServiceKey): Promise<void>;
   /** What the cluster shares, as the hub has it: where others find it. */
   published(cluster: ClusterId): ReadonlySet<ServiceKey>;
+  /** The same of one service, for this process's own cluster: asked for every export. */
+  isPublished(cluster: ClusterId, service: ServiceKey): boolean;
   /** The cluster has published all that it has: what it does not share now, it does not export. */
   completeSync(cluster: ClusterId): Promise<void>;
   /** Rejects when the hub could not be told, or does not know the cluster. */
