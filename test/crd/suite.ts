@@ -10,29 +10,19 @@ import {
 import { CRDS } from "../../src/api/crds.ts";
 import { CLUSTER_MEMBER_CRD, type ClusterMember } from "../../src/api/isthmus.ts";
 import { SERVICE_EXPORT_CRD, SERVICE_IMPORT_CRD } from "../../src/api/mcs.ts";
-import type { KubeObject, Resource } from "../../src/api/object.ts";
 import { installCrds } from "../../src/controllers/crd.ts";
 import { systemClock } from "../../src/kube/clock.ts";
 import type { Store } from "../../src/ports/store.ts";
 import { unique } from "../contract/objects.ts";
+import { describeHubSchemas, resourceOf } from "./hubSchemas.ts";
 
 export interface CrdServer {
   readonly client: Store;
   close(): Promise<void>;
 }
 
-interface Thing extends KubeObject {
-  readonly spec?: unknown;
-  readonly status?: unknown;
-}
-
 const RELEASE = "multicluster.x-k8s.io/release-version";
 const clock = systemClock;
-
-function resourceOf(crd: CustomResourceDefinition, version = "v1beta1"): Resource<Thing> {
-  const { group, scope, names } = crd.spec;
-  return { group, version, ...names, namespaced: scope === "Namespaced" };
-}
 
 export function runCrdSuite(open: () => Promise<CrdServer>): void {
   let server: CrdServer;
@@ -300,7 +290,7 @@ export function runCrdSuite(open: () => Promise<CrdServer>): void {
     test.each<[string, object]>([
       ["no spec", {}],
       ["a name that is no cluster id", { metadata: { name: "east.example" }, spec: {} }],
-      ["a name that is too long", { metadata: { name: "x".repeat(64) }, spec: {} }],
+      ["a name that is too long", { metadata: { name: "x".repeat(49) }, spec: {} }],
       ["an address without a prefix", { spec: { podCIDRs: ["10.1.0.0"] } }],
       ["a zone twice", { spec: { topology: { zones: ["a", "a"] } } }],
       ["a region that no label can hold", { spec: { topology: { region: "eu west" } } }],
@@ -312,4 +302,6 @@ export function runCrdSuite(open: () => Promise<CrdServer>): void {
       await expect(create(members, bad, "v1alpha1")).rejects.toMatchObject({ code: "Invalid" });
     });
   });
+
+  describeHubSchemas({ alone, install, create, store: () => store });
 }
