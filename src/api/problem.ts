@@ -40,6 +40,7 @@ export const PROBLEMS = {
   AddressRangesOverlap:
     "The cluster's pods may have the same addresses as those of another member.",
   AgentRunning: "The cluster's agent is at work, and would undo what the command does.",
+  Interrupted: "The command was stopped before it was done.",
   FileUnwritable: "A file that the command was asked to write cannot be written.",
   ArgumentInvalid: "An argument of the command line is not what the command takes.",
   PortInUse: "Another process already listens on the port.",

@@ -32,7 +32,7 @@ export async function installCrdsCommand(
   }
 }
 
-function describeInstallation(installation: CrdInstallation): string {
+export function describeInstallation(installation: CrdInstallation): string {
   switch (installation.outcome) {
     case "created":
     case "unchanged":

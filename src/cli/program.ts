@@ -2,11 +2,12 @@
 
 import { Command, CommanderError, Option } from "commander";
 import pc from "picocolors";
-import { Problem } from "../api/problem.ts";
+import { isProblem, Problem } from "../api/problem.ts";
 import { VERSION } from "../api/version.ts";
 import type { CentralFlags } from "./central.ts";
 import type { CliContext } from "./context.ts";
 import { LOG_LEVELS } from "./log.ts";
+import { addMembershipCommands } from "./membership.ts";
 
 /** 0 done, 1 a problem that was explained, 2 wrong usage. */
 export async function runCli(argv: readonly string[], context: CliContext): Promise<number> {
@@ -15,7 +16,8 @@ export async function runCli(argv: readonly string[], context: CliContext): Prom
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-    if (context.signal.aborted) return 0;
+    // Who ends a process that runs until it is ended has what he wanted; a command that was cut short has not done its work.
+    if (context.signal.aborted && !isProblem(error, "Interrupted")) return 0;
     printFailure(error, context);
     return 1;
   }
@@ -91,6 +93,8 @@ function createProgram(context: CliContext): Command {
       const { runCentral } = await import("./central.ts");
       await runCentral(context, options);
     });
+
+  addMembershipCommands(program, context);
 
   const crds = program
     .command("crds")

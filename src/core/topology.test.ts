@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Node, Pod } from "../api/builtin.ts";
 import {
+  findOverlaps,
   findStrayPods,
   readKubeadm,
   readPlacement,
@@ -138,5 +139,32 @@ describe("pods outside the declared ranges", () => {
       findStrayPods([aPod("10.1.0.1"), aPod("fd00::1")], ["10.1.0.0/16", "fd00::/64"]),
     ).toBeUndefined();
     expect(findStrayPods([], [])).toBeUndefined();
+  });
+});
+
+describe("overlaps with other members", () => {
+  const aMember = (name: string, podCIDRs: string[], serviceCIDRs: string[] = []) => ({
+    apiVersion: "isthmus.dev/v1alpha1",
+    kind: "ClusterMember",
+    metadata: { name },
+    spec: { podCIDRs, serviceCIDRs },
+  });
+
+  test("are told for each, pods and Services apart", () => {
+    const others = [
+      aMember("west", ["10.2.0.0/16", "10.1.128.0/17"]),
+      aMember("edge", ["10.3.0.0/16"], ["10.1.96.0/24"]),
+      aMember("far", ["10.4.0.0/16"], ["10.5.0.0/16"]),
+    ];
+    expect(findOverlaps({ podCIDRs: ["10.1.0.0/16"] }, others)).toEqual([
+      "The pod range 10.1.0.0/16 overlaps the pod range 10.1.128.0/17 of west.",
+      "The pod range 10.1.0.0/16 overlaps the service range 10.1.96.0/24 of edge, which will not take in endpoints there.",
+    ]);
+  });
+
+  test("of Services alone do not matter: each cluster's are its own", () => {
+    const spec = { podCIDRs: ["10.1.0.0/16"], serviceCIDRs: ["10.96.0.0/16"] };
+    expect(findOverlaps(spec, [aMember("west", ["10.2.0.0/16"], ["10.96.0.0/16"])])).toEqual([]);
+    expect(findOverlaps({}, [aMember("west", ["10.2.0.0/16"])])).toEqual([]);
   });
 });

@@ -2,7 +2,8 @@
 // addresses its pods and Services have. Pure; what cannot be known is left out rather than guessed.
 
 import type { ConfigMap, Node, Pod, ServiceCidr } from "../api/builtin.ts";
-import { isInside, parseAddress, parseCidr } from "./address.ts";
+import type { ClusterMember } from "../api/isthmus.ts";
+import { doCidrsOverlap, isInside, parseAddress, parseCidr } from "./address.ts";
 import { compareText } from "./order.ts";
 import { mergeRanges } from "./ranges.ts";
 
@@ -112,4 +113,38 @@ export function findStrayPods(
   return example === undefined
     ? undefined
     : { count: strays.length, of: addresses.length, example };
+}
+
+/** A sentence for each other member whose addresses a cluster's pods may have. */
+export function findOverlaps(
+  spec: ClusterMember["spec"],
+  others: readonly ClusterMember[],
+): readonly string[] {
+  return others.flatMap((other) => {
+    const name = other.metadata.name ?? "";
+    const pods = findOverlap(spec.podCIDRs, other.spec.podCIDRs);
+    const services = findOverlap(spec.podCIDRs, other.spec.serviceCIDRs);
+    return [
+      ...(pods === undefined
+        ? []
+        : [`The pod range ${pods[0]} overlaps the pod range ${pods[1]} of ${name}.`]),
+      ...(services === undefined
+        ? []
+        : [
+            `The pod range ${services[0]} overlaps the service range ${services[1]} of ${name}, which will not take in endpoints there.`,
+          ]),
+    ];
+  });
+}
+
+function findOverlap(
+  mine: readonly string[] = [],
+  theirs: readonly string[] = [],
+): readonly [string, string] | undefined {
+  for (const a of mine.flatMap((text) => parseCidr(text) ?? [])) {
+    for (const b of theirs.flatMap((text) => parseCidr(text) ?? [])) {
+      if (doCidrsOverlap(a, b)) return [a.text, b.text];
+    }
+  }
+  return undefined;
 }

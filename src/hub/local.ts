@@ -82,14 +82,11 @@ const SYSTEM_RULES: readonly PolicyRule[] = [
   },
 ];
 
-/** An object and the resource that it is written to. */
-export interface Manifest {
+/** In the order in which they can be applied. */
+export function renderAgentAccess(): readonly {
   readonly resource: Resource;
   readonly object: KubeObject;
-}
-
-/** In the order in which they can be applied. */
-export function renderAgentAccess(): readonly Manifest[] {
+}[] {
   const subject = {
     kind: "ServiceAccount",
     namespace: SYSTEM_NAMESPACE,

@@ -26,6 +26,12 @@ export function formatMicroTime(nowMs: number): string {
   return `${new Date(nowMs).toISOString().slice(0, 23)}000Z`;
 }
 
+/** Wall-clock milliseconds of a time as Kubernetes writes it; undefined when it is none. */
+export function parseTime(text: string | undefined): number | undefined {
+  const parsed = text === undefined ? Number.NaN : Date.parse(text);
+  return Number.isNaN(parsed) ? undefined : parsed;
+}
+
 /** Resolves after `delayMs`, or rejects with the signal's reason when it aborts first. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -1,0 +1,129 @@
+// Join: a plan in, the cluster a member out. Runs again where it stopped: the claim is written down in the cluster before the
+// hub hears of it, the credential last.
+//
+//   nothing ─▶ Secret with the claim ─▶ registered on the hub ─▶ Secret with the token ─▶ CRDs, agent's roles, properties
+//      ▲                │
+//      └── refused ─────┘ (only if this attempt wrote it)
+
+import { CLUSTER_PROPERTY } from "../api/about.ts";
+import { NAMESPACE, SECRET } from "../api/builtin.ts";
+import { MEMBER_CRDS } from "../api/crds.ts";
+import { CLUSTER_MEMBER } from "../api/isthmus.ts";
+import { FIELD_MANAGER, memberNamespace } from "../api/names.ts";
+import { isProblem } from "../api/problem.ts";
+import { isSameData } from "../core/write.ts";
+import { HUB_SECRET, type HubCredential } from "../hub/credential.ts";
+import { renderAgentAccess } from "../hub/local.ts";
+import type { Clock } from "../ports/clock.ts";
+import { isStoreError, type Store } from "../ports/store.ts";
+import { installCrds } from "./crd.ts";
+import { findMemberOverlaps, type JoinPlan } from "./joinplan.ts";
+import { writeCredential } from "./membership.ts";
+import { type Placed, placeObjects } from "./place.ts";
+import { declareAnew, type HubDoor, registerCluster } from "./register.ts";
+
+export interface JoinOptions {
+  readonly store: Store;
+  readonly door: HubDoor;
+  /** The hub, as the cluster itself sees it. */
+  readonly connect: (credential: HubCredential) => Store;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+export interface JoinResult {
+  /** In the cluster. */
+  readonly placed: readonly Placed[];
+  /** Sentences. */
+  readonly warnings: readonly string[];
+}
+
+export async function carryOutJoin(options: JoinOptions, plan: JoinPlan): Promise<JoinResult> {
+  const { store, clock, signal } = options;
+  const credential = plan.isMember
+    ? plan.credential
+    : { ...plan.credential, token: await register(options, plan) };
+  if (plan.isMember && options.door.joinToken === undefined) {
+    await declareAnew({ ...options, ...plan });
+  }
+  await installCrds({ store, crds: MEMBER_CRDS, clock, signal });
+  const placed = await placeObjects(store, renderAgentAccess(), signal);
+  await createProperties(options, plan);
+  return { placed, warnings: await lookAround(options, plan, credential) };
+}
+
+/** Gives back the token, which is in the Secret then. */
+async function register(options: JoinOptions, plan: JoinPlan): Promise<string> {
+  const { store, door, clock, signal } = options;
+  const { cluster, spec, found } = plan;
+  const system = renderAgentAccess().find(({ resource }) => resource === NAMESPACE);
+  const [namespace] = await placeObjects(store, system === undefined ? [] : [system], signal);
+  const { token: _, ...claimed } = plan.credential;
+  let current: HubCredential = claimed;
+  let secret = await writeCredential(store, current, { before: found.secret, signal });
+  const write = async (next: HubCredential): Promise<void> => {
+    current = next;
+    secret = await writeCredential(store, next, { before: secret, signal });
+  };
+  const { namespaceUid } = current;
+  try {
+    const token = await registerCluster({
+      door,
+      cluster,
+      claim: current.claim,
+      spec,
+      ...(namespaceUid !== undefined && { namespaceUid }),
+      onNamespace: async (uid) => {
+        if (uid !== current.namespaceUid) await write({ ...current, namespaceUid: uid });
+      },
+      clock,
+      signal,
+    });
+    await write({ ...current, token });
+    return token;
+  } catch (error) {
+    const isRefused = isProblem(error, "ClusterIdTaken", "JoinTokenUsed", "JoinTokenRefused");
+    if (isRefused && found.secret === undefined) {
+      await store.delete(SECRET, HUB_SECRET, { signal });
+      if (namespace?.outcome === "created")
+        await store.delete(NAMESPACE, namespace.ref, { signal });
+    }
+    throw error;
+  }
+}
+
+async function createProperties({ store, signal }: JoinOptions, plan: JoinPlan): Promise<void> {
+  for (const property of plan.properties) {
+    try {
+      await store.create(CLUSTER_PROPERTY, property, { fieldManager: FIELD_MANAGER, signal });
+    } catch (error) {
+      if (!isStoreError(error, "AlreadyExists")) throw error;
+    }
+  }
+}
+
+/** With the cluster's own credential, which shows that it works. */
+async function lookAround(
+  { connect, signal }: JoinOptions,
+  plan: JoinPlan,
+  credential: HubCredential,
+): Promise<readonly string[]> {
+  const { cluster, spec } = plan;
+  const hub = connect(credential);
+  const ref = { namespace: memberNamespace(cluster), name: cluster };
+  const member = await hub.get(CLUSTER_MEMBER, ref, { signal });
+  const declared = member?.spec ?? spec;
+  const overlaps = await findMemberOverlaps(hub, { cluster, spec: declared }, signal);
+  return [
+    ...(isSameData(declared, spec)
+      ? []
+      : [
+          `The hub has other declarations for this cluster than were found or given now (pods ${list(declared.podCIDRs)}; Services ${list(declared.serviceCIDRs)}). An administrator of the hub changes them: isthmus join with --hub-kubeconfig.`,
+        ]),
+    ...overlaps,
+  ];
+}
+
+function list(cidrs: readonly string[] | undefined): string {
+  return cidrs === undefined || cidrs.length === 0 ? "none" : cidrs.join(", ");
+}
