@@ -19,6 +19,10 @@ function suffer(...seconds: readonly number[]): Outages {
   return outages;
 }
 
+const moments = fc
+  .array(fc.integer({ min: 0, max: 600 }), { minLength: 1, maxLength: 60 })
+  .map((list) => list.toSorted((a, b) => a - b));
+
 test("nobody flaps who was never out", () => {
   expect(isFlapping(undefined, 0)).toBe(false);
 });
@@ -38,22 +42,29 @@ test("an outage every other minute is never flapping", () => {
 });
 
 test("between the thresholds what was decided stands", () => {
-  // 2207 right after the third, 1561 a minute later: less than it takes to be damped, more than it takes to be let go.
+  // 2207 right after the third outage, 1500 after the second of two, 1041 and 983 when it has almost and just decayed.
+  expect(isFlapping(suffer(0, 120), 120 * SECOND_MS)).toBe(false);
   const damped = suffer(0, 60, 120);
-  expect(isFlapping(damped, 180 * SECOND_MS)).toBe(true);
-  expect(isFlapping(suffer(0, 60), 60 * SECOND_MS)).toBe(false);
-  // One more while damped: damped on, though the penalty is below the upper threshold by then.
-  expect(isFlapping(addOutage(damped, 240 * SECOND_MS), 241 * SECOND_MS)).toBe(true);
+  expect(isFlapping(damped, (120 + 130) * SECOND_MS)).toBe(true);
+  expect(isFlapping(damped, (120 + 140) * SECOND_MS)).toBe(false);
+});
+
+test("another outage while flapping prolongs it", () => {
+  fc.assert(
+    fc.property(moments, fc.nat(240), (seconds, later) => {
+      const outages = suffer(...seconds);
+      const nowMs = ((seconds.at(-1) ?? 0) + later) * SECOND_MS;
+      expect(!isFlapping(outages, nowMs) || isFlapping(addOutage(outages, nowMs), nowMs)).toBe(
+        true,
+      );
+    }),
+  );
 });
 
 test("the longest that anybody is damped is four minutes after the last outage, and six until forgotten", () => {
   expect(DAMPED_AT_MOST_MS).toBe(240 * SECOND_MS);
   expect(REMEMBERED_AT_MOST_MS).toBe(360 * SECOND_MS);
 });
-
-const moments = fc
-  .array(fc.integer({ min: 0, max: 600 }), { minLength: 1, maxLength: 60 })
-  .map((list) => list.toSorted((a, b) => a - b));
 
 test("after quiet for the stated time nobody is flapping, and a little later nothing is remembered", () => {
   fc.assert(

@@ -19,20 +19,18 @@ export const REMEMBERED_AT_MOST_MS = HALF_LIFE_MS * Math.log2(CEILING / FORGET_A
 
 /** Written at outages only: how often one looks in between makes no difference. */
 export interface Outages {
-  /** As it was right after the last outage. */
+  /** As it was right after the last outage. One more outage while flapping is above the upper threshold in any case. */
   readonly penalty: number;
   readonly lastAtMs: number;
-  readonly isDamped: boolean;
 }
 
 export function addOutage(before: Outages | undefined, nowMs: number): Outages {
   const penalty = Math.min(CEILING, readPenalty(before, nowMs) + OUTAGE_PENALTY);
-  const isDamped = penalty >= DAMP_AT || isFlapping(before, nowMs);
-  return { penalty, lastAtMs: nowMs, isDamped };
+  return { penalty, lastAtMs: nowMs };
 }
 
 export function isFlapping(outages: Outages | undefined, nowMs: number): boolean {
-  return outages?.isDamped === true && readPenalty(outages, nowMs) > REUSE_AT;
+  return (outages?.penalty ?? 0) >= DAMP_AT && readPenalty(outages, nowMs) > REUSE_AT;
 }
 
 export function isForgotten(outages: Outages, nowMs: number): boolean {

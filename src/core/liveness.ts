@@ -35,7 +35,7 @@ export interface MemberContact {
 
 export interface LivenessInput {
   readonly contacts: readonly MemberContact[];
-  /** The member that judges, if it is one: live for itself, whatever others may think of it. */
+  /** The member that judges, if it is one. It never loses itself: not to hear itself is to be cut off. */
   readonly self?: ClusterId;
   readonly policy: LivenessPolicy;
   /** Monotonic. */
@@ -68,7 +68,7 @@ export function judgeLiveness(input: LivenessInput, before: Judged): Judged {
   for (const contact of contacts) {
     const { cluster } = contact;
     const known = before.liveness.get(cluster) ?? "live";
-    const judged = judgeContact(input, contact, { known, hearingMs: nowMs - cutOffAtMs });
+    const judged = judgeContact(contact, input.policy, { known, hearingMs: nowMs - cutOffAtMs });
     if (isOutage(known, judged))
       outages.set(cluster, addOutage(before.outages.get(cluster), nowMs));
     const isDamped = judged === "live" && isFlapping(outages.get(cluster), nowMs);
@@ -95,11 +95,11 @@ export function isCutOff(
 }
 
 function judgeContact(
-  { self, policy }: LivenessInput,
-  { cluster, silentMs }: MemberContact,
+  { silentMs }: MemberContact,
+  policy: LivenessPolicy,
   facts: { readonly known: Liveness; readonly hearingMs: number },
 ): Liveness {
-  if (cluster === self || judgeSilence(silentMs, policy) === "live") return "live";
+  if (judgeSilence(silentMs, policy) === "live") return "live";
   return worse(judgeSilence(Math.min(silentMs, facts.hearingMs), policy), facts.known);
 }
 
