@@ -2,9 +2,15 @@
 // and the way back. Pure. The secret itself is asked for afterwards (tokenrequest.ts).
 
 import { VALIDATING_ADMISSION_POLICY_BINDING } from "../../api/admissionpolicy.ts";
-import { LEASE, SERVICE_ACCOUNT } from "../../api/builtin.ts";
+import { LEASE, NAMESPACE, SERVICE_ACCOUNT } from "../../api/builtin.ts";
 import { JOIN_TOKEN } from "../../api/jointoken.ts";
-import { HUB_NAMESPACE, ISTHMUS_GROUP, JOIN_TOKEN_LABEL } from "../../api/names.ts";
+import {
+  type ClusterId,
+  HUB_NAMESPACE,
+  ISTHMUS_GROUP,
+  JOIN_TOKEN_LABEL,
+  memberNamespace,
+} from "../../api/names.ts";
 import type { KubeObject } from "../../api/object.ts";
 import {
   type AccountSubject,
@@ -14,6 +20,7 @@ import {
   type Role,
   roleRef,
 } from "../../api/rbac.ts";
+import { renderMember } from "./member.ts";
 import { JOIN_ROLE, joinAccount, joinBinding, USES_POLICY } from "./names.ts";
 import { anObject, type Removal } from "./resource.ts";
 
@@ -54,6 +61,23 @@ export function renderJoinToken(options: JoinTokenOptions): readonly KubeObject[
     anObject(SERVICE_ACCOUNT, account, {}),
   ];
 }
+
+/**
+ * What the new token must be refused, tried with `dryRun`, before it is handed out: a policy binds a moment after it was
+ * created, and until then a token could do all that its role says.
+ */
+export function renderJoinProbes(name: string): readonly KubeObject[] {
+  const uncounted = renderMember({
+    cluster: PROBE,
+    joinToken: name,
+    claim: "0".repeat(64),
+    spec: {},
+  });
+  const stray = anObject(NAMESPACE, { name: memberNamespace(PROBE) }, {});
+  return [stray, ...uncounted.slice(0, 1)];
+}
+
+const PROBE = "isthmus-probe" as ClusterId;
 
 /** In the hub's namespace. */
 function renderRules(name: string): Role["rules"] {

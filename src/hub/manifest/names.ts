@@ -1,6 +1,11 @@
 // Manifest: the names of what a hub holds about members and join tokens. Constants and pure text.
 
-import { type ClusterId, HUB_NAMESPACE, memberNamespace } from "../../api/names.ts";
+import {
+  type ClusterId,
+  HUB_NAMESPACE,
+  MEMBER_NAMESPACE_PREFIX,
+  memberNamespace,
+} from "../../api/names.ts";
 
 /** ClusterRole: reads the shares of all members. */
 export const READER_ROLE = "isthmus-member-reader";
@@ -38,7 +43,7 @@ export function memberBinding(cluster: ClusterId): string {
 }
 
 /** As the API server names them in every request. */
-export const MEMBER_USER_PREFIX = "system:serviceaccount:isthmus-member-";
+export const MEMBER_USER_PREFIX = `system:serviceaccount:${MEMBER_NAMESPACE_PREFIX}`;
 export const JOIN_USER_PREFIX = `system:serviceaccount:${HUB_NAMESPACE}:${JOIN_PREFIX}`;
 
 /** A claim is 32 random bytes in hexadecimal; the first half proves, the second stays secret. */

@@ -34,6 +34,13 @@ export function renderUsesPolicies(): readonly KubeObject[] {
       ],
       validations: [
         {
+          // CEL has no clock; the server has just written the time into the object.
+          expression:
+            "timestamp(object.metadata.creationTimestamp) < timestamp(params.spec.expiresAt)",
+          message: "The join token has expired. Ask an administrator of the hub for a new one.",
+          reason: "Invalid",
+        },
+        {
           expression: `object.metadata.labels[?'${CLUSTER_LABEL}'].orValue('') in params.?status.?clusters.orValue([])`,
           message:
             "The join token was not counted for this cluster, or the hub does not know of it yet.",
