@@ -146,8 +146,11 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
     },
     namespace: (key) => corrected(key, NAMESPACE, namespaces.get(splitServiceKey(key).namespace)),
     service: (key) => services.get(key),
-    serviceExport: (key) =>
-      corrected(key, SERVICE_EXPORT, serviceExports.get(key), exportFreshness),
+    serviceExport: (key) => {
+      const cached = serviceExports.get(key);
+      // An export that is gone stays gone, though the answer to our last write of its status may come after the news.
+      return cached && corrected(key, SERVICE_EXPORT, cached, exportFreshness);
+    },
     serviceImport: (key) => corrected(key, SERVICE_IMPORT, serviceImports.get(key)),
     derived: (key) => {
       const { namespace } = splitServiceKey(key);

@@ -19,6 +19,8 @@ export interface Fleet {
   readonly singleStack?: FleetCluster;
   /** Somebody makes EndpointSlices from Pods and empties namespaces. */
   readonly hasControllers: boolean;
+  /** A hub of its own for one world. Absent: central keeps the clusters in step. */
+  readonly openHub?: () => Promise<{ readonly store: Store; close(): Promise<void> }>;
   close(): Promise<void>;
 }
 

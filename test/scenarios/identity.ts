@@ -1,4 +1,5 @@
-// Scenarios: who a cluster is: given, read from the cluster, missing, taken, or changed.
+// Scenarios: who a cluster is: given, read from the cluster, missing, taken, or changed. An agent learns it when its cluster
+// joins the hub, which is another story.
 
 import { expect } from "vitest";
 import { CLUSTER_PROPERTY } from "../../src/api/about.ts";
@@ -62,19 +63,24 @@ export function identityScenarios(scenario: DefineScenario): void {
       }
       expect(west.line.writes()).toEqual([]);
     },
+    { mode: "central" },
   );
 
-  scenario("an id that is no DNS label is refused, in words", async (world) => {
-    const [east, west] = world.sites;
-    world.start({ ids: { [east.id]: east.id, [west.id]: "West.1" }, sites: [east, west] });
-    await eventually("it is refused", () => {
-      expect(problems(world)[0]).toContain(
-        `${west.id}: The cluster id "West.1" has a dot; it must be a single DNS label, such as west-1.`,
-      );
-    });
-    await east.offer("web", ["10.1.0.1"]);
-    await eventually("the others go on", () => expectUsable(east, "web", ["10.1.0.1"]));
-  });
+  scenario(
+    "an id that is no DNS label is refused, in words",
+    async (world) => {
+      const [east, west] = world.sites;
+      world.start({ ids: { [east.id]: east.id, [west.id]: "West.1" }, sites: [east, west] });
+      await eventually("it is refused", () => {
+        expect(problems(world)[0]).toContain(
+          `${west.id}: The cluster id "West.1" has a dot; it must be a single DNS label, such as west-1.`,
+        );
+      });
+      await east.offer("web", ["10.1.0.1"]);
+      await eventually("the others go on", () => expectUsable(east, "web", ["10.1.0.1"]));
+    },
+    { mode: "central" },
+  );
 
   scenario(
     "a cluster is who its ClusterProperty says it is, and joins once it says so",
@@ -98,7 +104,7 @@ export function identityScenarios(scenario: DefineScenario): void {
           );
         });
       }),
-    { alone: true },
+    { mode: "central", alone: true },
   );
 
   scenario(
@@ -132,6 +138,6 @@ export function identityScenarios(scenario: DefineScenario): void {
         expect(after.metadata.uid).toBe(before.metadata.uid);
         expect(after.spec?.ips).toEqual(before.spec?.ips);
       }),
-    { alone: true },
+    { mode: "central", alone: true },
   );
 }

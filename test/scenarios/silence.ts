@@ -123,6 +123,7 @@ export function silenceScenarios(scenario: DefineScenario): void {
       await world.settle();
       expect(world.writes()).toEqual([]);
     },
+    { mode: "central" },
   );
 
   scenario(

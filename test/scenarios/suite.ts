@@ -5,6 +5,8 @@ import { NO_CONTROLLERS } from "../contract/server.ts";
 import { type Fleet, prepareFleet } from "./fleet.ts";
 import { openWorld, type World } from "./world.ts";
 
+export type Mode = "central" | "agents";
+
 export interface Needs {
   /** At least so many clusters; "all": once, with every cluster of the fleet. */
   readonly clusters?: 2 | 3 | "all";
@@ -12,6 +14,8 @@ export interface Needs {
   readonly singleStack?: boolean;
   /** Service accounts, EndpointSlices from Pods, namespaces that empty: skipped, aloud, where nobody sees to them. */
   readonly controllers?: boolean;
+  /** What keeps the clusters in step; absent: either. */
+  readonly mode?: Mode;
   /** Touches what clusters have only one of: nothing else may run meanwhile. */
   readonly alone?: boolean;
 }
@@ -39,10 +43,11 @@ export function runScenarios(
     readonly name: string;
     readonly open: () => Promise<Fleet>;
     readonly hasSingleStack: boolean;
+    readonly mode: Mode;
   },
   topics: Readonly<Record<string, Topic>>,
 ): void {
-  describe(`services of several clusters, ${server.name}`, () => {
+  describe(`services of several clusters, ${server.mode}, ${server.name}`, () => {
     let fleet: Fleet;
     beforeAll(async () => {
       fleet = await prepareFleet(await server.open());
@@ -57,6 +62,7 @@ export function runScenarios(
         const isSingle = scenario.needs.singleStack === true;
         const world = await openWorld(
           isSingle ? [...members.slice(0, -1), fleet.singleStack!] : members,
+          await fleet.openHub?.(),
         );
         try {
           await scenario.tell(world);
@@ -74,7 +80,7 @@ export function runScenarios(
       return SIZES.map((size) => ({
         name,
         size,
-        told: scenarios.filter(({ needs }) => isTold(size, needs, server.hasSingleStack)),
+        told: scenarios.filter(({ needs }) => isTold(size, needs, server)),
       }));
     });
     for (const { name, size, told } of chapters) {
@@ -94,8 +100,12 @@ export function runScenarios(
   });
 }
 
-function isTold(size: Size, needs: Needs, hasSingleStack: boolean): boolean {
-  const { clusters = 2, singleStack = false } = needs;
-  if (singleStack && !hasSingleStack) return false;
+function isTold(
+  size: Size,
+  needs: Needs,
+  server: { readonly hasSingleStack: boolean; readonly mode: Mode },
+): boolean {
+  const { clusters = 2, singleStack = false, mode = server.mode } = needs;
+  if (mode !== server.mode || (singleStack && !server.hasSingleStack)) return false;
   return clusters === "all" || size === "all" ? clusters === size : size >= clusters;
 }

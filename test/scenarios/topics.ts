@@ -5,6 +5,7 @@ import { conflictScenarios } from "./conflicts.ts";
 import { endpointScenarios } from "./endpoints.ts";
 import { exportScenarios } from "./exports.ts";
 import { handmadeScenarios } from "./handmade.ts";
+import { hubScenarios } from "./hub.ts";
 import { identityScenarios } from "./identity.ts";
 import { namespaceScenarios } from "./namespaces.ts";
 import { quietScenarios } from "./quiet.ts";
@@ -16,6 +17,7 @@ import type { Topic } from "./suite.ts";
 export const TOPICS: Readonly<Record<string, Topic>> = {
   // First, because others can run while these wait for bounds to pass.
   silence: silenceScenarios,
+  hub: hubScenarios,
   restarts: restartScenarios,
   exports: exportScenarios,
   changes: changeScenarios,

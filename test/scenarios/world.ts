@@ -1,24 +1,25 @@
-// Scenario suite: a world of one scenario: some clusters, a namespace of its own in each, and central, which can be
-// started, stopped and restarted. Nothing of it is left behind.
+// Scenario suite: a world of one scenario: some clusters, a namespace of its own in each, and what keeps them in step,
+// central or agents, which can be started, stopped and restarted. Nothing of it is left behind.
 
 import { NAMESPACE } from "../../src/api/builtin.ts";
-import { type Central, type CentralOptions, startCentral } from "../../src/controllers/central.ts";
 import { createPolicy, type NamespacePolicy } from "../../src/core/policy.ts";
 import type { KubeObject, Resource } from "../../src/api/object.ts";
 import { systemClock, systemRandom } from "../../src/kube/clock.ts";
-import type { Clock } from "../../src/ports/clock.ts";
+import { type Clock, sleep } from "../../src/ports/clock.ts";
 import type { Log, LogFields } from "../../src/ports/log.ts";
-import type { WatchEvent } from "../../src/ports/store.ts";
+import type { Store, WatchEvent } from "../../src/ports/store.ts";
 import { unique } from "../contract/objects.ts";
+import { createAgentFleet } from "./agents.ts";
+import { type Engine, startCentralEngine } from "./engine.ts";
 import type { FleetCluster } from "./fleet.ts";
-import { createLine } from "./line.ts";
+import { createLine, type Line } from "./line.ts";
 import { eventually } from "./poll.ts";
 import { Site } from "./site.ts";
 
 export interface StartOptions {
   readonly namespaces?: NamespacePolicy;
   readonly denied?: readonly string[];
-  /** How much faster central's time goes by: bounds of half a minute need not take half a minute. */
+  /** How much faster time goes by for it: bounds of half a minute need not take half a minute. */
   readonly pace?: number;
   /** Id by site; without an entry the cluster has to say itself who it is. By default: what the site is called. */
   readonly ids?: Readonly<Record<string, string>>;
@@ -39,6 +40,7 @@ export interface Recording {
 }
 
 export interface World {
+  readonly mode: "central" | "agents";
   /** There from the beginning, in every cluster. */
   readonly namespace: string;
   readonly sites: readonly [Site, Site, ...Site[]];
@@ -46,30 +48,40 @@ export interface World {
   start(options?: StartOptions): void;
   stop(): Promise<void>;
   restart(options?: StartOptions): Promise<void>;
+  /** So much of its own time goes by, at the pace it was started with. */
+  outlast(seconds: number): Promise<void>;
   /** All members are joined and in step, and nothing is left to do. */
   settle(): Promise<void>;
   /** A name that no namespace has yet; whoever makes it, it is gone afterwards. */
   reserveNamespace(): string;
-  /** Namespaces of the cluster itself are hidden from central unless shown. */
+  /** Between the site's agent and the hub; central has no such lines. */
+  hubLine(site: Site): Line;
+  /** Namespaces of the cluster itself are hidden unless shown. */
   show(namespace: string): void;
   writes(): readonly string[];
   forgetWrites(): void;
   record(site: Site, resource: Resource, name: string): Promise<Recording>;
   /** The same for all sites, at the same time. */
   everywhere<T>(sentence: string, assertion: (site: Site) => Promise<T>): Promise<T[]>;
-  /** The failure with what central said. */
+  /** The failure with what was logged and written. */
   explain(error: unknown): unknown;
   close(): Promise<void>;
 }
 
-export async function openWorld(clusters: readonly FleetCluster[]): Promise<World> {
+/** With agents when there is a hub for them, else with central. */
+export async function openWorld(
+  clusters: readonly FleetCluster[],
+  hub?: { readonly store: Store; close(): Promise<void> },
+): Promise<World> {
   const namespace = unique("scene-");
   const shown = new Set([namespace]);
   const reserved = new Set([namespace]);
   const recordings: Recording[] = [];
   const log: LogLine[] = [];
-  let central: Central | undefined;
+  const agents = hub === undefined ? undefined : createAgentFleet(hub.store);
+  let engine: Engine | undefined;
   let members: readonly Site[] = [];
+  let clock: Clock = systemClock;
 
   const sites = clusters.map(
     (cluster) =>
@@ -84,30 +96,27 @@ export async function openWorld(clusters: readonly FleetCluster[]): Promise<Worl
   function start(options: StartOptions = {}): void {
     const { pace = 1, ids = Object.fromEntries(sites.map(({ id }) => [id, id])) } = options;
     members = options.sites ?? sites;
-    const configuration: CentralOptions = {
-      members: members.map((site) => {
-        const givenId = ids[site.id];
-        const member = { name: site.id, store: site.line.store };
-        return givenId === undefined ? member : { ...member, givenId };
-      }),
+    clock = hasten(systemClock, pace);
+    engine = (agents?.start ?? startCentralEngine)({
+      members,
+      ids,
       policy: createPolicy(options),
-      clock: hasten(systemClock, pace),
+      clock,
       random: systemRandom,
       log: createLog(log),
-    };
-    central = startCentral(configuration);
+    });
   }
 
   async function stop(): Promise<void> {
-    await central?.stop();
-    central = undefined;
+    await engine?.stop();
+    engine = undefined;
   }
 
   async function settle(): Promise<void> {
     let idleInARow = 0;
-    await eventually("central is in step with all its members", () => {
-      const joined = central?.joined().length ?? 0;
-      const isIdle = joined === members.length && isSynced(log, joined) && central?.isIdle();
+    await eventually("all members are in step", () => {
+      const joined = engine?.joined() ?? 0;
+      const isIdle = joined === members.length && isSynced(log, joined) && engine?.isIdle();
       idleInARow = isIdle === true ? idleInARow + 1 : 0;
       // Work that comes back through a watch is not queued yet when the work before it is done.
       if (idleInARow < 5) throw new Error(`${joined} of ${members.length} joined, idle: ${isIdle}`);
@@ -115,6 +124,7 @@ export async function openWorld(clusters: readonly FleetCluster[]): Promise<Worl
   }
 
   const world: World = {
+    mode: agents === undefined ? "central" : "agents",
     namespace,
     sites: sites as [Site, Site, ...Site[]],
     log,
@@ -125,6 +135,7 @@ export async function openWorld(clusters: readonly FleetCluster[]): Promise<Worl
       log.length = 0;
       start(options);
     },
+    outlast: (seconds) => sleep(clock, seconds * 1_000),
     settle,
     reserveNamespace() {
       const name = unique("scene-");
@@ -133,8 +144,16 @@ export async function openWorld(clusters: readonly FleetCluster[]): Promise<Worl
       return name;
     },
     show: (name) => shown.add(name),
-    writes: () => sites.flatMap(({ id, line }) => line.writes().map((text) => `${id}: ${text}`)),
+    hubLine(site) {
+      if (agents === undefined) throw new Error("central has no hub to be cut off from");
+      return agents.line(site);
+    },
+    writes: () => [
+      ...sites.flatMap(({ id, line }) => line.writes().map((text) => `${id}: ${text}`)),
+      ...(agents?.writes() ?? []),
+    ],
     forgetWrites: () => {
+      agents?.forgetWrites();
       for (const { line } of sites) line.forgetWrites();
     },
     async record(site, resource, name) {
@@ -147,12 +166,15 @@ export async function openWorld(clusters: readonly FleetCluster[]): Promise<Worl
         sites.map((site) => eventually(`in ${site.id}: ${sentence}`, () => assertion(site))),
       ),
     explain(error) {
-      if (error instanceof Error) error.message += `\n${renderLog(log)}`;
+      if (error instanceof Error) {
+        error.message += `\n${renderLog(log)}\n${world.writes().slice(-LINES_SHOWN).join("\n")}`;
+      }
       return error;
     },
     async close() {
       await stop();
       await Promise.all(recordings.map((recording) => recording.stop()));
+      await hub?.close();
       for (const name of reserved) {
         await Promise.all(sites.map(({ store }) => store.delete(NAMESPACE, { name })));
       }
