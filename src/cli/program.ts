@@ -4,6 +4,7 @@ import { Command, CommanderError, Option } from "commander";
 import pc from "picocolors";
 import { isProblem, Problem } from "../api/problem.ts";
 import { VERSION } from "../api/version.ts";
+import type { AgentFlags } from "./agent.ts";
 import type { CentralFlags } from "./central.ts";
 import type { CliContext } from "./context.ts";
 import { LOG_LEVELS } from "./log.ts";
@@ -58,8 +59,7 @@ function createProgram(context: CliContext): Command {
       await runEmbedded(context, options);
     });
 
-  program
-    .command("central")
+  addServiceOptions(program.command("central"))
     .description(
       "keep the services of several clusters in step: one process, a kubeconfig per cluster",
     )
@@ -70,31 +70,32 @@ function createProgram(context: CliContext): Command {
       collect,
       [],
     )
-    .addOption(
-      new Option(
-        "--namespaces <policy>",
-        "what to do where an imported service's namespace is missing",
-      )
-        .choices(["wait", "create", "never"])
-        .default("wait"),
-    )
-    .option(
-      "--allow-namespace <name>",
-      "export and import this one although it is denied by default",
-      collect,
-      [],
-    )
-    .option("--deny-namespace <name>", "neither export from nor import into this one", collect, [])
     .option("--no-install-crds", "do not install missing or outdated CustomResourceDefinitions")
-    .addOption(
-      new Option("--log-level <level>", "how much to say").choices(LOG_LEVELS).default("info"),
-    )
     .action(async (options: CentralFlags) => {
       const { runCentral } = await import("./central.ts");
       await runCentral(context, options);
     });
 
   addMembershipCommands(program, context);
+
+  addServiceOptions(program.command("agent"))
+    .description(
+      "keep the services of one cluster in step with those of a hub that it joined; several may run, one works",
+    )
+    .option(
+      "--kubeconfig <file>",
+      "kubeconfig of the cluster; absent: the pod's own identity, $KUBECONFIG, ~/.kube/config",
+    )
+    .option("--context <name>", "context of the kubeconfig; absent: its current one")
+    .option(
+      "--metrics-address <address:port>",
+      "where to answer /metrics, /healthz and /readyz; port 0 takes a free one",
+      "127.0.0.1:9402",
+    )
+    .action(async (options: AgentFlags) => {
+      const { runAgent } = await import("./agent.ts");
+      await runAgent(context, options);
+    });
 
   const crds = program
     .command("crds")
@@ -117,6 +118,29 @@ function createProgram(context: CliContext): Command {
     });
 
   return program;
+}
+
+/** What whoever keeps services in step can be told about them. */
+function addServiceOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option(
+        "--namespaces <policy>",
+        "what to do where an imported service's namespace is missing",
+      )
+        .choices(["wait", "create", "never"])
+        .default("wait"),
+    )
+    .option(
+      "--allow-namespace <name>",
+      "export and import this one although it is denied by default",
+      collect,
+      [],
+    )
+    .option("--deny-namespace <name>", "neither export from nor import into this one", collect, [])
+    .addOption(
+      new Option("--log-level <level>", "how much to say").choices(LOG_LEVELS).default("info"),
+    );
 }
 
 function collect(value: string, before: readonly string[]): readonly string[] {

@@ -1,0 +1,240 @@
+// CLI: `isthmus agent`: one cluster that has joined a hub in, a process that keeps its services in step with the others'
+// until it is stopped out. Of several such processes one works and the others stand by.
+//
+//   Secret read ─▶ standing by ─▶ leading: Secret read, hub and agent run ─▶ lost: standing by
+//        ▲                            │
+//        └── joined elsewhere ────────┘
+
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import { SECRET } from "../api/builtin.ts";
+import { MEMBER_CRDS } from "../api/crds.ts";
+import { SERVICE_EXPORT, SERVICE_IMPORT } from "../api/mcs.ts";
+import type { Resource } from "../api/object.ts";
+import { Problem } from "../api/problem.ts";
+import { startAgent } from "../controllers/agent.ts";
+import { installCrds } from "../controllers/crd.ts";
+import { keepCredential } from "../controllers/credential.ts";
+import { createPolicy, type NamespacePolicy, type Policy } from "../core/policy.ts";
+import { HUB_SECRET, type HubCredential, parseCredential } from "../hub/credential.ts";
+import { createKubernetesHub } from "../hub/kubernetes.ts";
+import { AGENT_LEASE } from "../hub/local.ts";
+import { renderMemberTokenRequest } from "../hub/manifest/tokenrequest.ts";
+import { createClient, type KubeClient } from "../kube/client.ts";
+import { directConfig, inClusterConfig, loadKubeconfig } from "../kube/config.ts";
+import type { ClusterConfig, TokenSupply } from "../kube/connection.ts";
+import { describeFailure } from "../kube/failure.ts";
+import { chooseProxy } from "../kube/proxy.ts";
+import { requestToken } from "../kube/tokenrequest.ts";
+import { sleep } from "../ports/clock.ts";
+import type { Log } from "../ports/log.ts";
+import { isStoreError, type Store } from "../ports/store.ts";
+import { backoffMs } from "../runtime/backoff.ts";
+import { createContact } from "../runtime/contact.ts";
+import { type Leadership, runElected } from "../runtime/leader.ts";
+import type { CliContext } from "./context.ts";
+import { createLog } from "./log.ts";
+import { type AgentState, serveState } from "./metrics.ts";
+
+export interface AgentFlags {
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly namespaces: NamespacePolicy;
+  readonly allowNamespace: readonly string[];
+  readonly denyNamespace: readonly string[];
+  readonly metricsAddress: string;
+  readonly logLevel: string;
+}
+
+type Credential = HubCredential & { readonly token: string };
+
+const USER_AGENT = "isthmus-agent";
+const READ_BACKOFF = { baseMs: 500, capMs: 15_000 };
+/** What passes by itself: the API server will be there some day. */
+const WORTH_WAITING = [
+  "Unreachable",
+  "Timeout",
+  "Unavailable",
+  "Internal",
+  "TooManyRequests",
+] as const;
+
+export async function runAgent(context: CliContext, flags: AgentFlags): Promise<void> {
+  const { clock, random, signal } = context;
+  const log = createLog(flags.logLevel, context.error);
+  const policy = createPolicy({
+    namespaces: flags.namespaces,
+    allowed: flags.allowNamespace,
+    denied: flags.denyNamespace,
+  });
+  const config = chooseConfig(context, flags);
+  const state: AgentState = { measured: undefined, unready: "The agent has not started yet." };
+  const listener = await serveState(flags.metricsAddress, state);
+  const client = createClient(config, { clock, userAgent: USER_AGENT });
+  log.info("agent starts", { server: config.server, metrics: listener.address });
+  try {
+    // Before anything else: who runs it in a cluster that has not joined learns it from each replica.
+    await readCredential(context, { store: client, log, signal });
+    const identity = `${hostname()}_${randomUUID()}`;
+    const election = { store: client, clock, random, log, lease: AGENT_LEASE, identity };
+    state.unready = undefined;
+    const lead = (leadership: Leadership): Promise<void> =>
+      work(context, { config, policy, log, state, leadership });
+    // A term that ends by itself has found that the cluster joined another hub: the next begins there.
+    while (!signal.aborted) await runElected(election, lead, signal);
+  } catch (error) {
+    throw error instanceof Problem ? error : describeFailure(error, { config, nowMs: clock.now() });
+  } finally {
+    await client.close();
+    await listener.close();
+  }
+  log.info("agent stops");
+}
+
+/** In a pod, the pod's own identity; whoever names a kubeconfig means it. */
+function chooseConfig(context: CliContext, flags: AgentFlags): ClusterConfig {
+  const { env, home } = context;
+  const isNamed =
+    flags.kubeconfig !== undefined ||
+    flags.context !== undefined ||
+    (env["KUBECONFIG"] ?? "") !== "";
+  if (!isNamed && (env["KUBERNETES_SERVICE_HOST"] ?? "") !== "") return inClusterConfig({ env });
+  const paths = flags.kubeconfig === undefined ? undefined : [flags.kubeconfig];
+  return loadKubeconfig({ paths, context: flags.context, env, home });
+}
+
+interface Term {
+  readonly config: ClusterConfig;
+  readonly policy: Policy;
+  readonly log: Log;
+  readonly state: AgentState;
+  readonly leadership: Leadership;
+}
+
+/** One term as the leader. Ends when the term does, or when the cluster has joined another hub. */
+async function work(context: CliContext, term: Term): Promise<void> {
+  const { clock, random, env } = context;
+  const { log, state, leadership, policy } = term;
+  const { signal } = leadership;
+  const fence = { clock, userAgent: USER_AGENT, mayWrite: () => leadership.mayWrite() };
+  const undo: (() => Promise<void>)[] = [];
+  try {
+    const local = createClient(term.config, fence);
+    undo.push(() => local.close());
+    // Read in every term: the leader before us may have renewed it many times.
+    const credential = await readCredential(context, { store: local, log, signal });
+    const { cluster } = credential;
+    const moved = new AbortController();
+    const tokens: TokenSupply = {
+      current: () => keeper.current(),
+      refresh: (refused) => keeper.refresh(refused),
+    };
+    const far = createClient(renderHubConfig(credential, tokens, env), fence);
+    undo.push(() => far.close());
+    const keeper = keepCredential({
+      store: local,
+      credential,
+      requestToken: (bound) => {
+        const order = renderMemberTokenRequest(cluster);
+        return requestToken(far, order, { nowMs: clock.now(), signal: bound });
+      },
+      onMoved: () => moved.abort(),
+      clock,
+      random,
+      log,
+    });
+    undo.push(() => keeper.stop());
+    const contact = createContact({ store: far, clock });
+    const hub = createKubernetesHub({ cluster, store: contact.store, clock, random, log });
+    undo.push(() => hub.stop());
+    const prepare = (bound: AbortSignal): Promise<void> => prepareCluster(context, local, bound);
+    const parts = { cluster, store: local, hub, contact, policy, prepare };
+    const agent = startAgent({ ...parts, clock, random, log });
+    undo.push(() => agent.stop());
+    state.measured = {
+      members: () => hub.members(),
+      rejectionTotals: () => hub.rejectionTotals(),
+      counts: () => agent.counts(),
+      hubSilentMs: () => contact.silentMs(),
+    };
+    await aborted(signal, moved.signal);
+    if (moved.signal.aborted) log.warn("cluster joined another hub: the agent starts anew");
+  } finally {
+    state.measured = undefined;
+    for (const step of undo.toReversed()) await step();
+  }
+}
+
+function renderHubConfig(
+  { server, ca }: Credential,
+  tokens: TokenSupply,
+  env: CliContext["env"],
+): ClusterConfig {
+  return directConfig({
+    server,
+    tls: ca === undefined ? {} : { authority: { data: ca } },
+    auth: { kind: "supplied", tokens },
+    proxyUrl: chooseProxy(new URL(server), undefined, env),
+  });
+}
+
+/** Waits for an API server that is away, but not for somebody who never ran `isthmus join`. */
+async function readCredential(
+  { clock, random }: CliContext,
+  options: { readonly store: Store; readonly log: Log; readonly signal: AbortSignal },
+): Promise<Credential> {
+  const { store, log, signal } = options;
+  const where = `${HUB_SECRET.namespace}/${HUB_SECRET.name}`;
+  for (let failures = 1; ; failures += 1) {
+    try {
+      const secret = await store.get(SECRET, HUB_SECRET, { signal });
+      if (secret === undefined) {
+        throw new Problem("NotMember", `this cluster has not joined a hub: no Secret ${where}`, {
+          hint: 'Run "isthmus join" with a join token of the hub, then start the agent again.',
+        });
+      }
+      const parsed = parseCredential(secret);
+      if (!parsed.ok) {
+        const hint = 'Run "isthmus join" again: it writes the Secret anew.';
+        throw new Problem("NotMember", parsed.problem, { hint });
+      }
+      const { token } = parsed.value;
+      if (token === undefined) {
+        const message = `this cluster has not finished joining: the Secret ${where} has no token`;
+        throw new Problem("NotMember", message, {
+          hint: 'Run "isthmus join" again: it goes on where it stopped.',
+        });
+      }
+      return { ...parsed.value, token };
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!isStoreError(error, ...WORTH_WAITING)) throw error;
+      log.warn("cluster does not answer yet", { error: error.message });
+      await sleep(clock, backoffMs(READ_BACKOFF, failures, random), signal);
+    }
+  }
+}
+
+/** The agent's own role does not let it install definitions; `isthmus join` has. */
+async function prepareCluster(
+  { clock }: CliContext,
+  store: KubeClient,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await installCrds({ store, crds: MEMBER_CRDS, clock, signal });
+  } catch (error) {
+    if (!isStoreError(error, "Forbidden")) throw error;
+    const kinds: readonly Resource[] = [SERVICE_EXPORT, SERVICE_IMPORT];
+    for (const kind of kinds) await store.list(kind, { limit: 1, signal });
+  }
+}
+
+function aborted(...signals: readonly AbortSignal[]): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of signals) {
+      if (signal.aborted) resolve();
+      else signal.addEventListener("abort", () => resolve(), { once: true });
+    }
+  });
+}
