@@ -1,6 +1,7 @@
 // Test double: a hub on an embedded API server and the agents' view of it, all on one virtual clock. Each agent has a line
 // of its own, which counts what it writes and can be cut.
 
+import { CUSTOM_RESOURCE_DEFINITION, type CustomResourceDefinition } from "../src/api/builtin.ts";
 import { HUB_CRDS } from "../src/api/crds.ts";
 import {
   ENDPOINT_SHARE,
@@ -118,6 +119,22 @@ export class HubWorld {
     await this.admin.apply(resource, object as unknown as T, { fieldManager: "hand", force: true });
   }
 
+  /** As a hub of another release would have it: `alter` gets the schema of the kind's spec. */
+  async alterSchema(
+    crd: CustomResourceDefinition,
+    alter: (spec: Record<string, unknown>) => void,
+  ): Promise<void> {
+    const { name = "" } = crd.metadata;
+    const found = await this.admin.get(CUSTOM_RESOURCE_DEFINITION, { name });
+    const other = structuredClone(found!);
+    const { openAPIV3Schema } = other.spec.versions[0]!.schema as {
+      openAPIV3Schema: { properties: { spec: Record<string, unknown> } };
+    };
+    alter(openAPIV3Schema.properties.spec);
+    await this.admin.replace(CUSTOM_RESOURCE_DEFINITION, other);
+    await this.pass(10);
+  }
+
   async serviceShares(): Promise<readonly ServiceShareObject[]> {
     return (await this.admin.list(SERVICE_SHARE)).items;
   }
@@ -142,9 +159,12 @@ export class HubWorld {
     return watched;
   }
 
+  /** Fails when an agent leaves anything running. */
   async stop(): Promise<void> {
     await Promise.all([...this.#agents].map(({ hub }) => hub.stop()));
     this.cluster.stop();
+    const { pendingTimers } = this.clock;
+    if (pendingTimers > 0) throw new Error(`${pendingTimers} timers still wait`);
   }
 
   #log(): Log {

@@ -12,10 +12,10 @@ import type { ClusterMember } from "../api/isthmus.ts";
 import type { ClusterId, ServiceKey } from "../api/names.ts";
 import type { Resource } from "../api/object.ts";
 import type { Contribution } from "../api/share.ts";
-import type { AdmissionLimits, Rejection } from "../core/admission.ts";
+import type { AdmissionLimits } from "../core/admission.ts";
 import { isSameData } from "../core/write.ts";
 import type { Clock, Random } from "../ports/clock.ts";
-import type { Hub, HubListener } from "../ports/hub.ts";
+import type { Hub } from "../ports/hub.ts";
 import type { Log } from "../ports/log.ts";
 import { type Store, StoreError } from "../ports/store.ts";
 import { runBounded } from "../runtime/bounded.ts";
@@ -23,12 +23,14 @@ import type { InformerError } from "../runtime/informer.ts";
 import { createBelievedStore } from "./believed.ts";
 import { createBudget } from "./budget.ts";
 import { createCompletion } from "./completion.ts";
+import { createListeners } from "./listeners.ts";
 import type { PackedShare } from "./packed.ts";
 import { renewLease } from "./presence.ts";
 import { createPublication } from "./publication.ts";
 import { type Reading, readShares } from "./reading.ts";
 import { createRegistry } from "./registry.ts";
 import { createShares, type ShareChange } from "./shares.ts";
+import { createTally } from "./tally.ts";
 
 export interface KubernetesHubOptions {
   /** The one that this agent speaks for. */
@@ -60,10 +62,10 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
   const stopping = new AbortController();
   // One for each write under way.
   setMaxListeners(0, stopping.signal);
-  const listeners = new Set<HubListener>();
+  const listeners = createListeners();
+  const tally = createTally();
   /** What this cluster shares, whatever the hub has of it. "withdrawn": until the hub has nothing of it left. */
   const own = new Map<ServiceKey, Contribution | "withdrawn">();
-  const rejected = new Map<ServiceKey, readonly Rejection[]>();
   let isSynced = false;
   /** `contributions` and `rejections` are asked for one after the other: the shares are read once for both. */
   let lastRead: { readonly service: ServiceKey; readonly reading: Reading } | undefined;
@@ -124,11 +126,11 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
 
   function tellService(service: ServiceKey): void {
     lastRead = undefined;
-    for (const listener of listeners) listener.onService(service);
+    listeners.tellService(service);
   }
   function tellMembers(): void {
     lastRead = undefined;
-    for (const listener of listeners) listener.onMembers();
+    listeners.tellMembers();
   }
   function retryAll(): void {
     for (const informer of informers) informer.retryNow();
@@ -180,8 +182,7 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
       excessOf: (cluster) => budget.rejections(cluster, service),
       limits,
     });
-    if (reading.rejections.length > 0) rejected.set(service, reading.rejections);
-    else rejected.delete(service);
+    tally.note(service, reading.rejections);
     lastRead = { service, reading };
     return reading;
   }
@@ -297,18 +298,8 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
       return contacts.length === 0 ? undefined : clock.monotonic() - Math.max(...contacts);
     },
     retryNow: retryAll,
-    rejectionTotals() {
-      const totals = new Map<string, number>();
-      for (const { cluster, reason, count } of [...rejected.values()].flat()) {
-        const key = `${cluster} ${reason}`;
-        totals.set(key, (totals.get(key) ?? 0) + count);
-      }
-      return totals;
-    },
-    subscribe(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    rejectionTotals: () => tally.totals(),
+    subscribe: (listener) => listeners.subscribe(listener),
     async stop() {
       stopping.abort(new Error("the hub was closed"));
       completion.stop();

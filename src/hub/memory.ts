@@ -5,7 +5,8 @@ import type { ClusterId, ServiceKey } from "../api/names.ts";
 import type { Contribution } from "../api/share.ts";
 import { isSameData } from "../core/write.ts";
 import type { Clock } from "../ports/clock.ts";
-import type { Hub, HubListener, HubMember } from "../ports/hub.ts";
+import type { Hub, HubMember } from "../ports/hub.ts";
+import { createListeners } from "./listeners.ts";
 
 interface MemberRecord {
   isComplete: boolean;
@@ -24,14 +25,7 @@ export interface MemoryHub extends Hub {
 export function createMemoryHub(clock: Clock, hasStrangers: () => boolean): MemoryHub {
   const shares = new Map<ServiceKey, Map<ClusterId, Contribution>>();
   const members = new Map<ClusterId, MemberRecord>();
-  const listeners = new Set<HubListener>();
-
-  function tellService(service: ServiceKey): void {
-    for (const listener of listeners) listener.onService(service);
-  }
-  function tellMembers(): void {
-    for (const listener of listeners) listener.onMembers();
-  }
+  const listeners = createListeners();
   function requireMember(cluster: ClusterId): MemberRecord {
     const member = members.get(cluster);
     if (member === undefined) throw new Error(`cluster "${cluster}" was never admitted to the hub`);
@@ -44,7 +38,7 @@ export function createMemoryHub(clock: Clock, hasStrangers: () => boolean): Memo
     admit(cluster) {
       if (members.has(cluster)) return false;
       members.set(cluster, { isComplete: false, heardAtMs: clock.monotonic() });
-      tellMembers();
+      listeners.tellMembers();
       return true;
     },
     dismiss(cluster) {
@@ -52,9 +46,9 @@ export function createMemoryHub(clock: Clock, hasStrangers: () => boolean): Memo
       for (const [service, ofService] of shares) {
         if (!ofService.delete(cluster)) continue;
         if (ofService.size === 0) shares.delete(service);
-        tellService(service);
+        listeners.tellService(service);
       }
-      tellMembers();
+      listeners.tellMembers();
     },
     async publish(contribution) {
       const { cluster, service } = contribution.share;
@@ -63,14 +57,14 @@ export function createMemoryHub(clock: Clock, hasStrangers: () => boolean): Memo
       if (isSameData(ofService.get(cluster), contribution)) return;
       ofService.set(cluster, contribution);
       shares.set(service, ofService);
-      tellService(service);
+      listeners.tellService(service);
     },
     async withdraw(cluster, service) {
       requireMember(cluster);
       const ofService = shares.get(service);
       if (ofService?.delete(cluster) !== true) return;
       if (ofService.size === 0) shares.delete(service);
-      tellService(service);
+      listeners.tellService(service);
     },
     published: (cluster) =>
       new Set([...shares].flatMap(([service, of]) => (of.has(cluster) ? service : []))),
@@ -79,7 +73,7 @@ export function createMemoryHub(clock: Clock, hasStrangers: () => boolean): Memo
       const member = requireMember(cluster);
       if (member.isComplete) return;
       member.isComplete = true;
-      tellMembers();
+      listeners.tellMembers();
     },
     async heartbeat(cluster) {
       requireMember(cluster).heardAtMs = clock.monotonic();
@@ -91,10 +85,7 @@ export function createMemoryHub(clock: Clock, hasStrangers: () => boolean): Memo
         return { cluster, isComplete, silentMs: clock.monotonic() - heardAtMs };
       }),
     hasStrangers,
-    reviewMembers: tellMembers,
-    subscribe(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    reviewMembers: () => listeners.tellMembers(),
+    subscribe: (listener) => listeners.subscribe(listener),
   };
 }

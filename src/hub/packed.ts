@@ -15,14 +15,14 @@ import { serviceOfShareName } from "../core/wire.ts";
 export interface PackedShare extends KubeObject {
   /** Undefined for a namespace that belongs to no member. */
   readonly cluster: ClusterId | undefined;
-  /** JSON of the spec; undefined when it is larger than any share can be. */
+  /** JSON of the spec; undefined when it is larger than any share can be, or when it belongs to nobody. */
   readonly text: string | undefined;
 }
 
 const BEYOND_LATIN_1 = /[\u0100-\uffff]/;
 const BEYOND_LATIN_1_ALL = /[\u0100-\uffff]/g;
 /** A thousand endpoints with everything that may be said of them are about half of it. */
-const TEXT_MAX_LENGTH = 1_048_576;
+export const TEXT_MAX_LENGTH = 1_048_576;
 
 function createPacker(resource: Resource) {
   const { kind } = resource;

@@ -11,7 +11,7 @@ import {
 } from "../core/admission.ts";
 import { compareText } from "../core/order.ts";
 import { decodeEndpointShare, decodeServiceShare } from "../core/wire.ts";
-import { type PackedShare, unpackSpec } from "./packed.ts";
+import { type PackedShare, TEXT_MAX_LENGTH, unpackSpec } from "./packed.ts";
 
 export interface Reading {
   readonly contributions: readonly Contribution[];
@@ -95,10 +95,14 @@ function readContribution(
   rejections: Rejection[],
 ): Contribution | undefined {
   if (shares.service === undefined) return undefined;
+  const tooLarge = [shares.service, ...shares.endpoints].filter(({ text }) => text === undefined);
+  if (tooLarge.length > 0) rejections.push(rejectLarge(cluster, tooLarge));
+  if (tooLarge.includes(shares.service)) return undefined;
   const decoded = decodeServiceShare(storedOf(cluster, shares.service));
   rejections.push(...decoded.rejections);
   if (!decoded.ok) return undefined;
   const endpoints = shares.endpoints.flatMap((share) => {
+    if (share.text === undefined) return [];
     const part = decodeEndpointShare(storedOf(cluster, share));
     rejections.push(...part.rejections);
     return part.ok ? [part.value] : [];
@@ -107,6 +111,12 @@ function readContribution(
     share: decoded.value,
     endpoints: endpoints.toSorted((a, b) => compareText(a.slice, b.slice)),
   };
+}
+
+function rejectLarge(cluster: ClusterId, shares: readonly PackedShare[]): Rejection {
+  const names = shares.map(({ metadata }) => metadata.name ?? "").toSorted(compareText);
+  const message = `Cluster "${cluster}" has ${shares.length} shares of more than ${TEXT_MAX_LENGTH} characters, such as ${names[0]}: they are left out. Share fewer endpoints in one slice.`;
+  return { cluster, reason: "TooMany", count: shares.length, message };
 }
 
 function storedOf(cluster: ClusterId, share: PackedShare) {

@@ -64,6 +64,8 @@ interface MemberRecord {
   /** Undefined: it has published all it has. */
   incompleteSinceMs: number | undefined;
   missingSinceMs: number;
+  /** It went missing together with most others. */
+  isLostByHub: boolean;
   timer: Timer | undefined;
 }
 
@@ -130,6 +132,7 @@ export function createRegistry(options: RegistryOptions): Registry {
         ? undefined
         : ((isNew ? undefined : record.incompleteSinceMs) ?? nowMs),
       missingSinceMs: 0,
+      isLostByHub: false,
       timer: undefined,
     };
     record?.timer?.cancel();
@@ -157,10 +160,13 @@ export function createRegistry(options: RegistryOptions): Registry {
   }
 
   function awaitReturn(cluster: ClusterId, record: MemberRecord): void {
+    const missing = [...records.values()].filter(({ member }) => member === undefined);
+    if (missing.length * 2 > records.size) {
+      for (const each of missing) each.isLostByHub = true;
+    }
     record.timer = clock.schedule(forgetAfterMs, () => {
-      const missing = [...records.values()].filter(({ member }) => member === undefined).length;
-      const isOutOfPatience = clock.monotonic() - record.missingSinceMs >= PATIENCE_MS;
-      if (missing * 2 > records.size && !isOutOfPatience) {
+      const missingMs = clock.monotonic() - record.missingSinceMs;
+      if (record.isLostByHub && missingMs < PATIENCE_MS) {
         awaitReturn(cluster, record);
         return;
       }

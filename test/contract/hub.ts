@@ -210,6 +210,7 @@ export function runHubContract(open: () => Promise<HubUnderTest>): void {
         const share = shareOf(east, newService(), []);
         await east.hub.publish(share);
         await expectShares(west.hub, share.share.service, [share]);
+        expect(west.hub.rejections(share.share.service)).toEqual([]);
       });
 
       test("R10: withdrawn are gone, those of others stay", async () => {
@@ -256,12 +257,14 @@ export function runHubContract(open: () => Promise<HubUnderTest>): void {
         const service = newService();
         await east.hub.publish(shareOf(east, service));
         expect(east.hub.published(east.cluster).has(service)).toBe(true);
+        expect(east.hub.isPublished(east.cluster, service)).toBe(true);
         await world.eventually("the others know it too", () => {
           expect(west.hub.published(east.cluster).has(service)).toBe(true);
         });
         expect(west.hub.published(west.cluster).has(service)).toBe(false);
         await east.hub.withdraw(east.cluster, service);
         expect(east.hub.published(east.cluster).has(service)).toBe(false);
+        expect(east.hub.isPublished(east.cluster, service)).toBe(false);
       });
 
       test("of a service that nobody shares are none", async () => {
