@@ -2,6 +2,7 @@
 // that is meant to refuse it.
 
 import { afterAll, beforeAll, describe, inject } from "vitest";
+import { testImporterAttacks } from "./trust/importerAttacks.ts";
 import { testJoinAttacks } from "./trust/joinAttacks.ts";
 import { testMemberAttacks } from "./trust/memberAttacks.ts";
 import { TrustHub } from "./trust/trustHub.ts";
@@ -24,4 +25,8 @@ describe("members", () => {
 
 describe("join tokens", () => {
   testJoinAttacks(() => hub);
+});
+
+describe("importers", () => {
+  testImporterAttacks(() => hub);
 });
