@@ -180,8 +180,7 @@ export function parseAddress(text: string): { readonly host: string; readonly po
       hint: "Give an address and a port, such as 127.0.0.1:9402, [::1]:9402 or :9402.",
     });
   }
-  const host = match[1] ?? match[2] ?? "";
-  return { host: host === "" ? "::" : host, port };
+  return { host: match[1] ?? match[2] ?? "", port };
 }
 
 function listen(
@@ -191,15 +190,17 @@ function listen(
   return new Promise((resolve, reject) => {
     server.once("error", (cause: NodeJS.ErrnoException) => {
       if (cause.code === "EADDRINUSE") {
-        const message = `port ${port} on ${host} is taken`;
+        const message = `port ${port} of ${host === "" ? "this machine" : host} is taken`;
         const hint = "Give another --metrics-address.";
         reject(new Problem("PortInUse", message, { hint, cause }));
         return;
       }
       const hint = "Give an address of this machine and a port that this user may have.";
-      const message = `nothing can listen on ${host} port ${port} (${cause.code ?? cause.message})`;
+      const message = `nothing can listen on ${host}:${port} (${cause.code ?? cause.message})`;
       reject(new Problem("ArgumentInvalid", message, { hint, cause }));
     });
-    server.listen(port, host, resolve);
+    // Without a host Node takes whatever families the machine has.
+    if (host === "") server.listen(port, resolve);
+    else server.listen(port, host, resolve);
   });
 }
