@@ -111,6 +111,16 @@ describe("what does not travel", () => {
     ]);
   });
 
+  test("the name of a port that needs none, written or not", () => {
+    const ports = encodeServiceShare(aShare("east", { ports: ["80/TCP"] })).ports;
+    expect(ports).toEqual([{ protocol: "TCP", port: 80 }]);
+    for (const written of [ports, [{ name: "", port: 80 }], [{ name: null, port: 80 }]]) {
+      expect(valueOf(readService({ ports: written })).ports).toEqual([
+        { name: "", protocol: "TCP", port: 80 },
+      ]);
+    }
+  });
+
   test("cluster and service: the hub knows them by namespace and name", () => {
     expect(Object.keys(encodeServiceShare(share))).not.toContain("cluster");
     expect(Object.keys(encodeEndpointShare(endpoints))).not.toContain("service");
@@ -166,6 +176,10 @@ describe("a share from the next release", () => {
     expect(decoded.rejections).toMatchObject([
       { count: 1, message: expect.stringContaining(what) },
     ]);
+  });
+
+  test("has a family once, however often it says so", () => {
+    expect(valueOf(readService({ ipFamilies: ["IPv6", "IPv6"] })).ipFamilies).toEqual(["IPv6"]);
   });
 
   test.each([
