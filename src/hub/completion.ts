@@ -6,7 +6,6 @@ import type { ClusterId } from "../api/names.ts";
 import type { Clock, Timer } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { Store } from "../ports/store.ts";
-import { runBounded } from "../runtime/bounded.ts";
 import { createFreshness } from "../runtime/freshness.ts";
 import { reportSynced } from "./presence.ts";
 import { hasSynced, slimMember } from "./registry.ts";
@@ -33,7 +32,6 @@ export interface Completion {
   stop(): void;
 }
 
-const BOUND_MS = 15_000;
 const AGAIN_MS = 1_000;
 
 export function createCompletion(options: CompletionOptions): Completion {
@@ -49,9 +47,7 @@ export function createCompletion(options: CompletionOptions): Completion {
       const cached = options.own();
       const known = cached === undefined ? [] : [cached];
       const [now] = freshness.correct(cluster, CLUSTER_MEMBER, known);
-      const written = await runBounded({ clock, boundMs: BOUND_MS, stop: signal }, (bound) =>
-        reportSynced({ store, clock, cluster, signal: bound }, now),
-      );
+      const written = await reportSynced({ store, clock, cluster, signal }, now);
       if (written !== undefined) freshness.wrote(cluster, CLUSTER_MEMBER, slimMember(written));
     } finally {
       review();

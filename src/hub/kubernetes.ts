@@ -18,7 +18,6 @@ import type { Clock, Random } from "../ports/clock.ts";
 import type { Hub } from "../ports/hub.ts";
 import type { Log } from "../ports/log.ts";
 import { type Store, StoreError } from "../ports/store.ts";
-import { runBounded } from "../runtime/bounded.ts";
 import type { InformerError } from "../runtime/informer.ts";
 import { createBelievedStore } from "./believed.ts";
 import { createBudget } from "./budget.ts";
@@ -27,10 +26,10 @@ import { createListeners } from "./listeners.ts";
 import type { PackedShare } from "./packed.ts";
 import { renewLease } from "./presence.ts";
 import { createPublication } from "./publication.ts";
-import { type Reading, readShares } from "./reading.ts";
+import { createReader } from "./reader.ts";
+import { readShares } from "./reading.ts";
 import { createRegistry } from "./registry.ts";
 import { createShares, type ShareChange } from "./shares.ts";
-import { createTally } from "./tally.ts";
 
 export interface KubernetesHubOptions {
   /** The one that this agent speaks for. */
@@ -55,20 +54,15 @@ export interface KubernetesHub extends Hub {
   stop(): Promise<void>;
 }
 
-const BEAT_BOUND_MS = 4_000;
-
 export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHub {
   const { cluster: ownCluster, store, clock, random, log, limits } = options;
   const stopping = new AbortController();
   // One for each write under way.
   setMaxListeners(0, stopping.signal);
   const listeners = createListeners();
-  const tally = createTally();
   /** What this cluster shares, whatever the hub has of it. "withdrawn": until the hub has nothing of it left. */
   const own = new Map<ServiceKey, Contribution | "withdrawn">();
   let isSynced = false;
-  /** `contributions` and `rejections` are asked for one after the other: the shares are read once for both. */
-  let lastRead: { readonly service: ServiceKey; readonly reading: Reading } | undefined;
 
   const budget = createBudget({
     clock,
@@ -108,7 +102,6 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
       tellService(service);
     },
   });
-
   const completion = createCompletion({
     cluster: ownCluster,
     store,
@@ -124,20 +117,36 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
     sweep,
   });
 
+  const reader = createReader((service) =>
+    readShares({
+      serviceShares: shares.serviceShares(service),
+      endpointShares: shares.endpointShares(service),
+      ownCluster,
+      own: own.get(service),
+      declarationOf: (cluster) => registry.declaration(cluster),
+      excessOf: (cluster) => budget.rejections(cluster, service),
+      limits,
+    }),
+  );
+
   function tellService(service: ServiceKey): void {
-    lastRead = undefined;
+    reader.forget();
     listeners.tellService(service);
   }
   function tellMembers(): void {
-    lastRead = undefined;
+    reader.forget();
     listeners.tellMembers();
   }
   function retryAll(): void {
     for (const informer of informers) informer.retryNow();
   }
   function logFailure(resource: Resource, failure: InformerError): void {
-    const error = describe(failure.error);
-    log.warn("hub informer failed", { resource: resource.plural, ...failure, error });
+    const { error } = failure;
+    log.warn("hub informer failed", {
+      resource: resource.plural,
+      ...failure,
+      error: error instanceof Error ? error.message : String(error),
+    });
   }
 
   function onOwn(before: ClusterMember | undefined, after: ClusterMember | undefined): void {
@@ -168,23 +177,6 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
   }
   function dropWithdrawn(service: ServiceKey): void {
     if (own.get(service) === "withdrawn" && publication.isGone(service)) own.delete(service);
-  }
-
-  function read(service: ServiceKey): Reading {
-    if (lastRead?.service === service) return lastRead.reading;
-    const reading = readShares({
-      service,
-      serviceShares: shares.serviceShares(service),
-      endpointShares: shares.endpointShares(service),
-      ownCluster,
-      own: own.get(service),
-      declarationOf: (cluster) => registry.declaration(cluster),
-      excessOf: (cluster) => budget.rejections(cluster, service),
-      limits,
-    });
-    tally.note(service, reading.rejections);
-    lastRead = { service, reading };
-    return reading;
   }
 
   function hasStrangers(): boolean {
@@ -268,14 +260,12 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
     async heartbeat(cluster, signal) {
       requireOwn(cluster);
       requireSynced();
-      const stop =
-        signal === undefined ? stopping.signal : AbortSignal.any([stopping.signal, signal]);
-      await runBounded({ clock, boundMs: BEAT_BOUND_MS, stop }, (bound) =>
-        renewLease({ store, clock, cluster, signal: bound }, registry.ownLease()?.uid),
-      );
+      const signals = signal === undefined ? [] : [signal];
+      const stop = AbortSignal.any([stopping.signal, ...signals]);
+      await renewLease({ store, clock, cluster, signal: stop }, registry.ownLease()?.uid);
     },
-    contributions: (service) => read(service).contributions,
-    rejections: (service) => read(service).rejections,
+    contributions: (service) => reader.read(service).contributions,
+    rejections: (service) => reader.read(service).rejections,
     services() {
       const found = new Set<ServiceKey>();
       for (const [cluster, service] of shares.listServiceShares()) {
@@ -289,16 +279,17 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
     },
     // Nobody counts as one who has told everything while we have not read it.
     members: () =>
-      registry
-        .members()
-        .map((member) => (hasStrangers() ? { ...member, isComplete: false } : member)),
+      registry.members().map((member) => ({
+        ...member,
+        isComplete: member.isComplete && !hasStrangers(),
+      })),
     hasStrangers,
     hubSilentMs() {
       const contacts = informers.flatMap((informer) => informer.lastContact() ?? []);
       return contacts.length === 0 ? undefined : clock.monotonic() - Math.max(...contacts);
     },
     retryNow: retryAll,
-    rejectionTotals: () => tally.totals(),
+    rejectionTotals: () => reader.totals(),
     subscribe: (listener) => listeners.subscribe(listener),
     async stop() {
       stopping.abort(new Error("the hub was closed"));
@@ -309,8 +300,4 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
       await Promise.all(informers.map((informer) => informer.stop()));
     },
   };
-}
-
-function describe(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -10,10 +10,14 @@ import { planConditions } from "../core/condition.ts";
 import { isSameData } from "../core/write.ts";
 import { type Clock, formatMicroTime, formatTime } from "../ports/clock.ts";
 import { isStoreError, type Store } from "../ports/store.ts";
+import { runBounded } from "../runtime/bounded.ts";
 import { SYNCED } from "./registry.ts";
 
 /** Nobody acts on it: importers judge by their own clocks. It is for people who read Leases. */
 const LEASE_DURATION_SECONDS = 30;
+/** Less than the time between two: a late one must not meet the next. */
+const RENEWAL_BOUND_MS = 4_000;
+const STATUS_BOUND_MS = 15_000;
 
 export interface PresenceContext {
   readonly store: Store;
@@ -37,7 +41,9 @@ export async function renewLease(context: PresenceContext, uid: string | undefin
     },
   };
   try {
-    await store.apply(LEASE, lease, { fieldManager: FIELD_MANAGER, force: true, signal });
+    await runBounded({ clock, boundMs: RENEWAL_BOUND_MS, stop: signal }, (bound) =>
+      store.apply(LEASE, lease, { fieldManager: FIELD_MANAGER, force: true, signal: bound }),
+    );
   } catch (error) {
     if (!isStoreError(error, "NotFound", "Conflict")) throw error;
     throw unknownHere(cluster, `its Lease ${HUB_NAMESPACE}/${cluster}`, error);
@@ -76,12 +82,14 @@ export async function reportSynced(
     metadata: { namespace, name },
     status,
   } as unknown as ClusterMember;
-  return store.apply(CLUSTER_MEMBER, object, {
-    fieldManager: FIELD_MANAGER,
-    force: true,
-    subresource: "status",
-    signal,
-  });
+  return runBounded({ clock, boundMs: STATUS_BOUND_MS, stop: signal }, (bound) =>
+    store.apply(CLUSTER_MEMBER, object, {
+      fieldManager: FIELD_MANAGER,
+      force: true,
+      subresource: "status",
+      signal: bound,
+    }),
+  );
 }
 
 export function unknownHere(cluster: ClusterId, what: string, cause?: unknown): Error {

@@ -124,6 +124,30 @@ test("nodes do not travel", async () => {
   expect(east.hub.contributions(WEB)[0]?.endpoints[0]?.endpoints[0]?.nodeName).toBe("node-1");
 });
 
+test("what was written counts before the watch has shown it", async () => {
+  world.cluster.faults.add({ match: { userAgent: "east" }, watchDelayMs: 3_000 });
+  await east.hub.publish(web(BOTH));
+  await east.hub.publish(web(BOTH));
+  await east.hub.publish(web(["10.0.0.2"]));
+  await east.hub.withdraw(EAST, WEB);
+  await east.hub.withdraw(EAST, WEB);
+  await east.hub.publish(web());
+  expect(east.writes()).toEqual([
+    `create endpointshares ${V4}`,
+    `create endpointshares ${V6}`,
+    "create serviceshares shop.web",
+    `replace endpointshares ${V4}`,
+    `delete endpointshares ${V6}`,
+    "delete serviceshares shop.web",
+    `delete endpointshares ${V4}`,
+    `create endpointshares ${V4}`,
+    "create serviceshares shop.web",
+  ]);
+  await world.pass(10);
+  expect(west.hub.contributions(WEB)).toEqual([web()]);
+  expect(east.hub.contributions(WEB)).toEqual([web()]);
+});
+
 describe("what somebody else does to our shares", () => {
   beforeEach(async () => {
     await east.hub.publish(web());

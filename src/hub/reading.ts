@@ -1,7 +1,7 @@
 // Hub: the packed shares of one service in, what of them this cluster takes in out, and a sentence for whatever it does
 // not. Reads only: who wrote the shares is known by their namespaces, what they may say by the registry.
 
-import type { ClusterId, ServiceKey } from "../api/names.ts";
+import type { ClusterId } from "../api/names.ts";
 import type { Contribution } from "../api/share.ts";
 import {
   admitContribution,
@@ -19,7 +19,6 @@ export interface Reading {
 }
 
 export interface ReadingInput {
-  readonly service: ServiceKey;
   /** Of all clusters, ours included. */
   readonly serviceShares: readonly PackedShare[];
   readonly endpointShares: readonly PackedShare[];
