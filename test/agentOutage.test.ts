@@ -96,6 +96,7 @@ describe("the hub is away for an hour", () => {
     // Four informers and nothing else: 40 services that cannot be told cost nothing.
     expect(east.asked.length).toBeLessThan((HOUR_S / 15) * 4);
     expect(busiestSecond(east.asked)).toBeLessThan(10);
+    expect(east.log.filter(({ message }) => message === "reconcile failed")).toEqual([]);
     east.asked.length = 0;
     world.healHub();
     await world.pass(60);
