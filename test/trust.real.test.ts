@@ -4,7 +4,9 @@
 import { afterAll, beforeAll, describe, inject } from "vitest";
 import { testImporterAttacks } from "./trust/importerAttacks.ts";
 import { testJoinAttacks } from "./trust/joinAttacks.ts";
+import { testJoinReach } from "./trust/joinReach.ts";
 import { testMemberAttacks } from "./trust/memberAttacks.ts";
+import { testMemberReach } from "./trust/memberReach.ts";
 import { TrustHub } from "./trust/trustHub.ts";
 
 const TIMEOUT_MS = 120_000;
@@ -21,10 +23,12 @@ afterAll(() => hub.close(), TIMEOUT_MS);
 
 describe("members", () => {
   testMemberAttacks(() => hub);
+  testMemberReach(() => hub);
 });
 
 describe("join tokens", () => {
   testJoinAttacks(() => hub);
+  testJoinReach(() => hub);
 });
 
 describe("importers", () => {

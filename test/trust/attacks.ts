@@ -9,6 +9,7 @@ import {
 import { endpointShareName } from "../../src/api/digest.ts";
 import { serviceKey } from "../../src/api/names.ts";
 import { apiVersionOf, type KubeObject, type ObjectMeta } from "../../src/api/object.ts";
+import type { KubeClient } from "../../src/kube/client.ts";
 
 export const WEB = serviceKey({ namespace: "shop", name: "web" });
 export const SLICE = "web-abc";
@@ -56,4 +57,24 @@ export function anAccount(namespace: string, name: string): KubeObject {
 
 export function aNamespace(name: string, metadata: ObjectMeta = {}): KubeObject {
   return { apiVersion: "v1", kind: "Namespace", metadata: { name, ...metadata } };
+}
+
+const UID = "00000000-0000-0000-0000-000000000000";
+
+/** Metadata that no share and no Lease may carry. */
+export const BAGGAGE: Readonly<Record<string, ObjectMeta>> = {
+  labels: { labels: { a: "b" } },
+  annotations: { annotations: { a: "b".repeat(100_000) } },
+  finalizers: { finalizers: ["example.com/for-ever"] },
+  owners: { ownerReferences: [{ apiVersion: "v1", kind: "Pod", name: "gone", uid: UID }] },
+};
+
+export function withMetadata(object: KubeObject, metadata: ObjectMeta): KubeObject {
+  return { ...object, metadata: { ...object.metadata, ...metadata } };
+}
+
+/** The verb `patch` by itself, without what server-side apply asks besides. */
+export function patchAs(client: KubeClient, path: string, body: unknown) {
+  const headers = { "content-type": "application/merge-patch+json" };
+  return client.request("PATCH", path, { headers, body });
 }

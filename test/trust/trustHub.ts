@@ -2,6 +2,7 @@
 // members, holders of join tokens. Takes everything back at the end but what all hubs share.
 
 import { randomBytes } from "node:crypto";
+import { LEASE, type Lease } from "../../src/api/builtin.ts";
 import { HUB_CRDS } from "../../src/api/crds.ts";
 import type { ClusterMember } from "../../src/api/isthmus.ts";
 import { JOIN_TOKEN } from "../../src/api/jointoken.ts";
@@ -13,7 +14,13 @@ import {
   memberNamespace,
 } from "../../src/api/names.ts";
 import type { KubeObject, Resource } from "../../src/api/object.ts";
-import type { TokenRequest } from "../../src/api/rbac.ts";
+import {
+  CLUSTER_ROLE,
+  CLUSTER_ROLE_BINDING,
+  type Role,
+  roleRef,
+  type TokenRequest,
+} from "../../src/api/rbac.ts";
 import { installCrds } from "../../src/controllers/crd.ts";
 import { renderHub } from "../../src/hub/manifest/hub.ts";
 import {
@@ -22,7 +29,12 @@ import {
   renderJoinTokenRemoval,
 } from "../../src/hub/manifest/jointoken.ts";
 import { renderMember, renderRemoval } from "../../src/hub/manifest/member.ts";
-import { JOIN_POLICY, MEMBER_POLICY, USES_POLICY } from "../../src/hub/manifest/names.ts";
+import {
+  JOIN_POLICY,
+  MEMBER_ACCOUNT,
+  MEMBER_POLICY,
+  USES_POLICY,
+} from "../../src/hub/manifest/names.ts";
 import { type Removal, resourceOf } from "../../src/hub/manifest/resource.ts";
 import {
   renderJoinTokenRequest,
@@ -121,6 +133,10 @@ export class TrustHub {
     await this.#remove(renderRemoval(cluster));
   }
 
+  async lease({ cluster }: TrustMember): Promise<Lease> {
+    return (await this.admin.get(LEASE, { namespace: HUB_NAMESPACE, name: cluster }))!;
+  }
+
   /** A join token that is held to its limits already. */
   async token(options: { uses?: number; expiresAt?: string } = {}): Promise<TrustToken> {
     const { uses = 1, expiresAt = "2126-01-02T03:04:05Z" } = options;
@@ -194,6 +210,29 @@ export class TrustHub {
     const client = createClient(config, { clock: systemClock });
     this.#undo.push(() => client.close());
     return client;
+  }
+
+  /** More than a member has: the mistake of an administrator. */
+  async grant({ namespace }: TrustMember, rules: Role["rules"]): Promise<void> {
+    const ref = { name: unique("trust-") };
+    const { group } = CLUSTER_ROLE;
+    const subjects = [{ kind: "ServiceAccount" as const, namespace, name: MEMBER_ACCOUNT }];
+    this.#undo.push(() =>
+      this.#remove([
+        { resource: CLUSTER_ROLE_BINDING, ref },
+        { resource: CLUSTER_ROLE, ref },
+      ]),
+    );
+    const metadata = ref;
+    const apiVersion = `${group}/v1`;
+    await this.admin.create(CLUSTER_ROLE, { apiVersion, kind: "ClusterRole", metadata, rules });
+    await this.admin.create(CLUSTER_ROLE_BINDING, {
+      apiVersion,
+      kind: "ClusterRoleBinding",
+      metadata,
+      roleRef: roleRef("ClusterRole", ref.name),
+      subjects,
+    });
   }
 
   onClose(undo: () => Promise<unknown>): void {

@@ -96,7 +96,14 @@ function renderJoinRole(): Role {
       rules: [
         {
           apiGroups: [""],
-          resources: ["namespaces", "serviceaccounts", "serviceaccounts/token", "resourcequotas"],
+          resources: ["namespaces", "serviceaccounts", "resourcequotas"],
+          verbs: ["create"],
+        },
+        {
+          // The credential of the new member. Never of any other account: some of them administrate the cluster.
+          apiGroups: [""],
+          resources: ["serviceaccounts/token"],
+          resourceNames: [MEMBER_ACCOUNT],
           verbs: ["create"],
         },
         { apiGroups: [ISTHMUS_GROUP], resources: [CLUSTER_MEMBER.plural], verbs: ["create"] },
