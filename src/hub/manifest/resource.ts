@@ -7,7 +7,7 @@ import {
 import { LEASE, NAMESPACE, SERVICE_ACCOUNT } from "../../api/builtin.ts";
 import { CLUSTER_MEMBER } from "../../api/isthmus.ts";
 import { JOIN_TOKEN } from "../../api/jointoken.ts";
-import { CLUSTER_LABEL, PART_OF_LABEL } from "../../api/names.ts";
+import { PART_OF_LABEL } from "../../api/names.ts";
 import { apiVersionOf, type KubeObject, type ObjectRef, type Resource } from "../../api/object.ts";
 import {
   CLUSTER_ROLE,
@@ -60,9 +60,4 @@ export function anObject<T extends KubeObject>(
     metadata: { ...metadata, labels },
     ...content,
   };
-}
-
-/** Everything of one member, for `kubectl get -l`. */
-export function memberSelector(cluster: string): string {
-  return `${CLUSTER_LABEL}=${cluster}`;
 }
