@@ -260,9 +260,8 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
     async heartbeat(cluster, signal) {
       requireOwn(cluster);
       requireSynced();
-      const signals = signal === undefined ? [] : [signal];
-      const stop = AbortSignal.any([stopping.signal, ...signals]);
-      await renewLease({ store, clock, cluster, signal: stop }, registry.ownLease()?.uid);
+      const context = { store, clock, cluster, signal: stopping.signal };
+      await renewLease(context, { uid: registry.ownLease()?.uid, signal });
     },
     contributions: (service) => reader.read(service).contributions,
     rejections: (service) => reader.read(service).rejections,

@@ -104,6 +104,18 @@ describe("a hub that has lost its data", () => {
     expect(other).toMatchObject({ isComplete: false });
   });
 
+  test("awaits them also when its shares are read before its members", async () => {
+    await world.register("west");
+    const late = { verb: "list", resource: "clustermembers" } as const;
+    world.cluster.faults.add({ match: late, delayMs: 5_000, times: 1 });
+    west.line.heal();
+    await world.pass(20);
+    expect(west.hub.hasStrangers()).toBe(false);
+    const other = west.hub.members().find(({ cluster }) => cluster === id("east"));
+    expect(other).toMatchObject({ isComplete: false });
+    expect(west.hub.published(id("east")).size).toBe(0);
+  });
+
   test("is as it was when everybody has joined again", async () => {
     for (const { line } of [east, west]) line.heal();
     await world.pass(60);

@@ -10,6 +10,7 @@ import {
 import { type ClusterId, memberOfNamespace, type ServiceKey } from "../api/names.ts";
 import { apiVersionOf, type KubeObject, type Resource } from "../api/object.ts";
 import { serviceOfShareName } from "../core/wire.ts";
+import { narrowJson } from "../runtime/narrow.ts";
 
 /** Object metadata as far as writes need it: labels, annotations and managedFields of others are not worth their memory. */
 export interface PackedShare extends KubeObject {
@@ -19,8 +20,6 @@ export interface PackedShare extends KubeObject {
   readonly text: string | undefined;
 }
 
-const BEYOND_LATIN_1 = /[\u0100-\uffff]/;
-const BEYOND_LATIN_1_ALL = /[\u0100-\uffff]/g;
 /** A thousand endpoints with everything that may be said of them are about half of it. */
 export const TEXT_MAX_LENGTH = 1_048_576;
 
@@ -64,11 +63,5 @@ export function serviceOfShare(share: PackedShare): ServiceKey | undefined {
 function pack(spec: unknown): string | undefined {
   const text = JSON.stringify(spec) as string | undefined;
   if (text === undefined || text.length > TEXT_MAX_LENGTH) return undefined;
-  // One character beyond Latin-1 would double the memory of all others.
-  if (!BEYOND_LATIN_1.test(text)) return text;
-  const escaped = text.replaceAll(
-    BEYOND_LATIN_1_ALL,
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
-  return Buffer.from(escaped, "latin1").toString("latin1");
+  return narrowJson(text);
 }

@@ -26,9 +26,13 @@ export interface PresenceContext {
   readonly signal: AbortSignal;
 }
 
-/** `uid`: of the Lease made at join. With it the request cannot make a new one, which no member may. */
-export async function renewLease(context: PresenceContext, uid: string | undefined): Promise<void> {
+/** With the uid of the Lease made at join the request cannot make a new one, which no member may. */
+export async function renewLease(
+  context: PresenceContext,
+  renewal: { readonly uid: string | undefined; readonly signal: AbortSignal | undefined },
+): Promise<void> {
   const { store, clock, cluster, signal } = context;
+  const { uid } = renewal;
   if (uid === undefined) throw unknownHere(cluster, `its Lease ${HUB_NAMESPACE}/${cluster}`);
   const lease: Lease = {
     apiVersion: apiVersionOf(LEASE),
@@ -41,12 +45,35 @@ export async function renewLease(context: PresenceContext, uid: string | undefin
     },
   };
   try {
-    await runBounded({ clock, boundMs: RENEWAL_BOUND_MS, stop: signal }, (bound) =>
-      store.apply(LEASE, lease, { fieldManager: FIELD_MANAGER, force: true, signal: bound }),
+    await untilEither(signal, renewal.signal, (stop) =>
+      runBounded({ clock, boundMs: RENEWAL_BOUND_MS, stop }, (bound) =>
+        store.apply(LEASE, lease, { fieldManager: FIELD_MANAGER, force: true, signal: bound }),
+      ),
     );
   } catch (error) {
     if (!isStoreError(error, "NotFound", "Conflict")) throw error;
     throw unknownHere(cluster, `its Lease ${HUB_NAMESPACE}/${cluster}`, error);
+  }
+}
+
+/** Not AbortSignal.any: Node 20 keeps something of each as long as the longer-lived signal lives, and this is every 5 s. */
+async function untilEither<X>(
+  signal: AbortSignal,
+  other: AbortSignal | undefined,
+  attempt: (stop: AbortSignal) => Promise<X>,
+): Promise<X> {
+  if (other === undefined) return attempt(signal);
+  other.throwIfAborted();
+  const stop = new AbortController();
+  const sources = [signal, other].map((source) => ({
+    source,
+    onAbort: () => stop.abort(source.reason),
+  }));
+  for (const { source, onAbort } of sources) source.addEventListener("abort", onAbort);
+  try {
+    return await attempt(stop.signal);
+  } finally {
+    for (const { source, onAbort } of sources) source.removeEventListener("abort", onAbort);
   }
 }
 

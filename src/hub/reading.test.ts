@@ -126,6 +126,34 @@ describe("what is not taken in", () => {
   });
 });
 
+describe("a cluster that the hub does not know", () => {
+  const publishEast = async () => {
+    await world.putService("east", "shop.web", serviceSpec);
+    await world.putEndpoints("east", V4, endpointSpec);
+  };
+
+  test("takes in nothing: what is declared of itself would have to be held against it", async () => {
+    await publishEast();
+    const south = await world.start("south");
+    expect(south.hub.contributions(WEB)).toEqual([]);
+    expect(south.hub.hasStrangers()).toBe(true);
+    await world.register("south");
+    await world.pass(1);
+    expect(south.hub.contributions(WEB)).toEqual([web()]);
+  });
+
+  test("still has its Service ranges guarded when it has been evicted", async () => {
+    await world.register("south", { serviceCIDRs: ["10.0.0.0/24"] });
+    const south = await world.start("south");
+    await publishEast();
+    await world.pass(1);
+    await world.evict("south");
+    await world.pass(120);
+    expect(south.hub.contributions(WEB)[0]?.endpoints).toEqual([]);
+    expect(reasons(south)).toEqual(["east AddressInServiceRange"]);
+  });
+});
+
 describe("on a hub of the next version", () => {
   beforeEach(async () => {
     for (const crd of [SERVICE_SHARE_CRD, ENDPOINT_SHARE_CRD]) {

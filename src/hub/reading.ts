@@ -25,40 +25,38 @@ export interface ReadingInput {
   readonly ownCluster: ClusterId;
   /** What this cluster shares, whatever the hub has of it; undefined: only the hub knows. */
   readonly own: Contribution | "withdrawn" | undefined;
-  /** Undefined for who is no member. */
+  /** Undefined for who is no member; of ourselves: never heard of. */
   readonly declarationOf: (cluster: ClusterId) => Declaration | undefined;
   /** Why the service of that cluster is left out as a whole. */
   readonly excessOf: (cluster: ClusterId) => readonly Rejection[];
   readonly limits: AdmissionLimits | undefined;
 }
 
-const NO_RANGES: Declaration = { pods: [], services: [], unreadable: [] };
-
 /** In order of cluster ids, so that the same shares read the same in every cluster. */
 export function readShares(input: ReadingInput): Reading {
   const { own, ownCluster, declarationOf } = input;
   const contributions: Contribution[] = [];
   const rejections: Rejection[] = [];
-  const ownServices = (declarationOf(ownCluster) ?? NO_RANGES).services;
+  const ownDeclaration = declarationOf(ownCluster);
   for (const [cluster, shares] of groupByCluster(input)) {
     const isOwn = cluster === ownCluster;
     if (isOwn && own === "withdrawn") continue;
     const declaration = declarationOf(cluster);
-    if (declaration === undefined && !isOwn) continue;
+    // Until our own Service ranges are known, nobody's endpoints can be held against them.
+    if (!isOwn && (declaration === undefined || ownDeclaration === undefined)) continue;
     const excess = input.excessOf(cluster);
     rejections.push(...excess);
     if (excess.length > 0 && !isOwn) continue;
     const stored =
       isOwn && typeof own === "object" ? own : readContribution(cluster, shares, rejections);
     if (stored === undefined) continue;
-    // Until we know what is declared of ourselves, there is nothing to hold our own against.
-    if (declaration === undefined) {
+    if (declaration === undefined || ownDeclaration === undefined) {
       contributions.push(stored);
       continue;
     }
     const admission = admitContribution(stored, {
       declaration,
-      ownServices,
+      ownServices: ownDeclaration.services,
       ...(input.limits === undefined ? {} : { limits: input.limits }),
     });
     // At home they are what they are; only, others will not take them.

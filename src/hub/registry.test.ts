@@ -178,6 +178,7 @@ describe("who has published everything", () => {
   const status = async () => (await world.admin.get(CLUSTER_MEMBER, memberRef("east")))?.status;
 
   test("says so with the version of its agent, and once", async () => {
+    world.cluster.faults.add({ match: { userAgent: "east" }, watchDelayMs: 2_000 });
     await east.hub.completeSync(EAST);
     await east.hub.completeSync(EAST);
     await world.pass(60);

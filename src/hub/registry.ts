@@ -76,6 +76,8 @@ export function createRegistry(options: RegistryOptions): Registry {
   const { cluster: ownCluster, store, clock, random, onMembers } = options;
   const { forgetAfterMs = DEFAULT_LIVENESS.withdrawAfterMs } = options;
   const records = new Map<ClusterId, MemberRecord>();
+  /** What was last declared of ourselves: it still guards us when the hub has forgotten it. */
+  let ownDeclaration: Declaration | undefined;
   /** When the Lease of that name was last seen to change. */
   const heardAtMs = new Map<string, number>();
 
@@ -137,6 +139,7 @@ export function createRegistry(options: RegistryOptions): Registry {
     };
     record?.timer?.cancel();
     records.set(cluster, next);
+    if (cluster === ownCluster) ownDeclaration = next.declaration;
     awaitCompletion(next);
     if (isDeclaredAnew || wasComplete !== isComplete(next)) onMembers();
   }
@@ -194,7 +197,8 @@ export function createRegistry(options: RegistryOptions): Registry {
         isComplete: isComplete(record),
         silentMs: clock.monotonic() - Math.max(record.seenAtMs, heardAtMs.get(cluster) ?? 0),
       })),
-    declaration: (cluster) => records.get(cluster)?.declaration,
+    declaration: (cluster) =>
+      cluster === ownCluster ? ownDeclaration : records.get(cluster)?.declaration,
     own: () => records.get(ownCluster)?.member,
     ownLease: () => leases.get(`${HUB_NAMESPACE}/${ownCluster}`),
     stop() {
