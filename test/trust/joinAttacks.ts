@@ -10,6 +10,7 @@ import {
   CLAIM_PROOF_ANNOTATION,
   type ClusterId,
   HUB_NAMESPACE,
+  JOIN_TOKEN_LABEL,
   memberNamespace,
 } from "../../src/api/names.ts";
 import type { KubeObject } from "../../src/api/object.ts";
@@ -141,6 +142,14 @@ export function testJoinAttacks(hubOf: () => TrustHub): void {
       );
       const refusers = await refusersOf(objects.map((object) => create(object)));
       expect(refusers).toEqual([USES_POLICY]);
+      // Without the label, or under the name of another token, nobody would count.
+      const relabelled = (change: Readonly<Record<string, string>>) =>
+        objects.map((object) => {
+          const { [JOIN_TOKEN_LABEL]: _, ...labels } = object.metadata.labels!;
+          return create(withMetadata(object, { labels: { ...labels, ...change } }));
+        });
+      expect(await refusersOf(relabelled({}))).toEqual([JOIN_POLICY]);
+      expect(await refusersOf(relabelled({ [JOIN_TOKEN_LABEL]: "x" }))).toEqual([JOIN_POLICY]);
     });
 
     test("joins nothing after it has expired", async () => {

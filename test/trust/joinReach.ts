@@ -148,6 +148,9 @@ export function testJoinReach(hubOf: () => TrustHub): void {
         ...kinds.map((object) => create(withMetadata(object, { name: unique("x-") }))),
         ...kinds.map((object) => create(withMetadata(object, { finalizers: ["a.b/c"] }))),
         ...kinds.map((object) => create(withMetadata(object, { labels: {} }))),
+        ...kinds.map((object) =>
+          create(withMetadata(object, { labels: { ...object.metadata.labels, more: "x" } })),
+        ),
         ...kinds.map((object) => create(withMetadata(object, { annotations: { a: "b" } }))),
         create({ ...account, secrets: [{ name: "any" }] } as KubeObject),
         create({ ...account, imagePullSecrets: [{ name: "any" }] } as KubeObject),
