@@ -114,7 +114,11 @@ export async function hubEvict(
     for (const cluster of chosen) {
       if (flags.output === "yaml") {
         const doomed = renderDoomed(await planDeparture(hub, cluster, signal));
-        printYaml(context, `On the hub, for kubectl delete: isthmus hub evict ${cluster}.`, doomed);
+        printYaml(
+          context,
+          `On the hub, for kubectl delete --ignore-not-found: isthmus hub evict ${cluster}.`,
+          doomed,
+        );
         continue;
       }
       const removed = await carryOutDeparture(hub, cluster, signal);

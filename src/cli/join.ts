@@ -76,20 +76,20 @@ export async function runJoin(context: CliContext, flags: JoinFlags): Promise<vo
       newClaim: () => randomBytes(32).toString("hex"),
       signal,
     });
-    warn(context, plan.doubts);
+    if (!plan.isMember) warn(context, plan.doubts);
     if (flags.output === "yaml") {
       printPlan(context, plan, entrance);
       return;
     }
-    printDeclared(context, plan, server);
+    if (!plan.isMember) printDeclared(context, plan, server);
     const result = await carryOutJoin({ store: cluster.store, door, connect, clock, signal }, plan);
-    context.out("");
+    if (!plan.isMember) context.out("");
     printPlaced(context, result.placed);
     warn(context, result.warnings);
     context.out("");
     context.out(
       plan.isMember
-        ? `${plan.cluster} is a member already; what it needs is in place.`
+        ? `${plan.cluster} is a member of the hub at ${server} already; what it needs is in place.`
         : `${plan.cluster} is a member now.`,
     );
     context.out(`Its agent does the rest, one for the cluster: isthmus agent${cite(flags)}`);

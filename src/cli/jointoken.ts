@@ -97,10 +97,10 @@ export async function handOut(
   }
   const many = uses === 1 ? "one cluster" : `${uses} clusters`;
   context.out(
-    `To join ${many}, within ${formatDuration(ttlMs)}, run this with the kubeconfig of the joining cluster:`,
+    `To join ${many}, within ${formatDuration(ttlMs)}, run this with the kubeconfig of the joining cluster and a NAME for it:`,
   );
   context.out("");
-  context.out(`  isthmus join --cluster-id <id> --token ${ticket}`);
+  context.out(`  isthmus join --token ${ticket} --cluster-id NAME`);
 }
 
 function printTokenYaml(context: CliContext, flags: TokenFlags): void {

@@ -106,12 +106,16 @@ async function printPlan(
   const { signal } = context;
   if (hub !== undefined && credential !== undefined) {
     const doomed = renderDoomed(await planDeparture(hub, credential.cluster, signal));
-    printYaml(context, "On the hub, for kubectl delete: isthmus leave.", doomed);
+    printYaml(context, "On the hub, for kubectl delete --ignore-not-found: isthmus leave.", doomed);
   }
   const plan = await planLocalDeparture(cluster.store, signal);
   const { imports, access, namespace } = plan;
   const local = [...imports, ...access, ...(namespace === undefined ? [] : [namespace])];
-  printYaml(context, "In the cluster, for kubectl delete: isthmus leave.", renderDoomed(local));
+  printYaml(
+    context,
+    "In the cluster, for kubectl delete --ignore-not-found: isthmus leave.",
+    renderDoomed(local),
+  );
 }
 
 function tellWhatStays(

@@ -44,8 +44,14 @@ export function countKinds(removed: readonly Removal[]): string {
   for (const { resource } of removed) {
     counts.set(resource.kind, (counts.get(resource.kind) ?? 0) + 1);
   }
-  const parts = [...counts].map(([kind, count]) => `${count} ${kind}${count === 1 ? "" : "s"}`);
+  const parts = [...counts].map(
+    ([kind, count]) => `${count} ${count === 1 ? kind : pluralOf(kind)}`,
+  );
   return parts.length === 0 ? "nothing" : parts.join(", ");
+}
+
+function pluralOf(kind: string): string {
+  return kind.endsWith("y") ? `${kind.slice(0, -1)}ies` : `${kind}s`;
 }
 
 export function warn(context: CliContext, sentences: readonly string[]): void {

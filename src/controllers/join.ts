@@ -9,18 +9,18 @@ import { CLUSTER_PROPERTY } from "../api/about.ts";
 import { NAMESPACE, SECRET } from "../api/builtin.ts";
 import { MEMBER_CRDS } from "../api/crds.ts";
 import { CLUSTER_MEMBER } from "../api/isthmus.ts";
-import { FIELD_MANAGER, memberNamespace } from "../api/names.ts";
-import { isProblem } from "../api/problem.ts";
+import { FIELD_MANAGER, memberNamespace, SYSTEM_NAMESPACE } from "../api/names.ts";
+import { isProblem, Problem } from "../api/problem.ts";
 import { isSameData } from "../core/write.ts";
 import { HUB_SECRET, type HubCredential } from "../hub/credential.ts";
 import { renderAgentAccess } from "../hub/local.ts";
-import type { Clock } from "../ports/clock.ts";
+import { type Clock, sleep } from "../ports/clock.ts";
 import { isStoreError, type Store } from "../ports/store.ts";
 import { installCrds } from "./crd.ts";
 import { findMemberOverlaps, type JoinPlan } from "./joinplan.ts";
 import { writeCredential } from "./membership.ts";
 import { type Placed, placeObjects } from "./place.ts";
-import { declareAnew, type HubDoor, registerCluster } from "./register.ts";
+import { checkToken, declareAnew, type HubDoor, registerCluster } from "./register.ts";
 
 export interface JoinOptions {
   readonly store: Store;
@@ -37,6 +37,9 @@ export interface JoinResult {
   /** Sentences. */
   readonly warnings: readonly string[];
 }
+
+const REMOVAL_MS = 60_000;
+const REMOVAL_POLL_MS = 250;
 
 export async function carryOutJoin(options: JoinOptions, plan: JoinPlan): Promise<JoinResult> {
   const { store, clock, signal } = options;
@@ -56,8 +59,10 @@ export async function carryOutJoin(options: JoinOptions, plan: JoinPlan): Promis
 async function register(options: JoinOptions, plan: JoinPlan): Promise<string> {
   const { store, door, clock, signal } = options;
   const { cluster, spec, found } = plan;
-  const system = renderAgentAccess().find(({ resource }) => resource === NAMESPACE);
-  const [namespace] = await placeObjects(store, system === undefined ? [] : [system], signal);
+  await checkToken({ door, cluster, signal });
+  const system = renderAgentAccess().filter(({ resource }) => resource === NAMESPACE);
+  await awaitGone(options);
+  await placeObjects(store, system, signal);
   const { token: _, ...claimed } = plan.credential;
   let current: HubCredential = claimed;
   let secret = await writeCredential(store, current, { before: found.secret, signal });
@@ -85,10 +90,22 @@ async function register(options: JoinOptions, plan: JoinPlan): Promise<string> {
     const isRefused = isProblem(error, "ClusterIdTaken", "JoinTokenUsed", "JoinTokenRefused");
     if (isRefused && found.secret === undefined) {
       await store.delete(SECRET, HUB_SECRET, { signal });
-      if (namespace?.outcome === "created")
-        await store.delete(NAMESPACE, namespace.ref, { signal });
     }
     throw error;
+  }
+}
+
+/** A cluster that left a moment ago may still be removing its namespace, and nothing can be written into it until it has. */
+async function awaitGone({ store, clock, signal }: JoinOptions): Promise<void> {
+  const deadline = clock.monotonic() + REMOVAL_MS;
+  for (;;) {
+    const namespace = await store.get(NAMESPACE, { name: SYSTEM_NAMESPACE }, { signal });
+    if (namespace?.metadata.deletionTimestamp === undefined) return;
+    if (clock.monotonic() >= deadline) {
+      const message = `the cluster's namespace ${SYSTEM_NAMESPACE} is still being removed`;
+      throw new Problem("RequestRefused", message, { hint: "Try again in a moment." });
+    }
+    await sleep(clock, REMOVAL_POLL_MS, signal);
   }
 }
 

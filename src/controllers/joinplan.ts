@@ -15,8 +15,7 @@ import { findOverlaps } from "../core/topology.ts";
 import type { HubCredential } from "../hub/credential.ts";
 import { isStoreError, type Store } from "../ports/store.ts";
 import { chooseId, type Membership, readMembership } from "./membership.ts";
-import { type Given, type Survey, surveyCluster } from "./survey.ts";
-import { listAll } from "./survey.ts";
+import { type Given, listAll, type Survey, surveyCluster } from "./survey.ts";
 
 export interface JoinRequest {
   /** The cluster that joins. */
@@ -53,12 +52,14 @@ const DEFAULT_CLUSTERSET = "isthmus";
 export async function planJoin(request: JoinRequest): Promise<JoinPlan> {
   const { store, hub, signal } = request;
   const found = await readMembership(store, signal);
+  const doubts: string[] = [];
+  refuseMember(found.credential, { cluster: request.clusterId, server: hub.server });
   const cluster = chooseId(found, request.clusterId);
   const properties = planProperties(found, cluster, request.clusterset);
-  const doubts: string[] = [];
-  const before = checkBefore(found.credential, { cluster, server: hub.server, doubts });
+  const before = chooseBefore(found.credential, { cluster, server: hub.server, doubts });
   const member = before?.token === undefined ? undefined : await findMember(request, before);
-  const survey = await surveyCluster(store, request.given, signal);
+  const given = member === undefined ? request.given : keepDeclared(request.given, member.spec);
+  const survey = await surveyCluster(store, given, signal);
   const spec = renderSpec(requireRanges(survey));
   doubts.push(...survey.doubts);
   if (request.admin !== undefined) await refuseOverlaps(request, request.admin, { cluster, spec });
@@ -73,25 +74,41 @@ export async function planJoin(request: JoinRequest): Promise<JoinPlan> {
   };
 }
 
+function refuseMember(
+  before: HubCredential | undefined,
+  wanted: { readonly cluster: string | undefined; readonly server: string },
+): void {
+  if (before?.token === undefined) return;
+  const isSameId = wanted.cluster === undefined || wanted.cluster === before.cluster;
+  if (isSameId && wanted.server === before.server) return;
+  const message = `the cluster is already a member, as "${before.cluster}" of the hub at ${before.server}`;
+  throw new Problem("AlreadyMember", message, { hint: "Run isthmus leave first." });
+}
+
 /** The credential of an earlier attempt, finished or not, that this one goes on with. */
-function checkBefore(
+function chooseBefore(
   before: HubCredential | undefined,
   wanted: { readonly cluster: ClusterId; readonly server: string; readonly doubts: string[] },
 ): HubCredential | undefined {
   if (before === undefined) return undefined;
   const { cluster, server, doubts } = wanted;
-  const isSame = before.cluster === cluster && before.server === server;
-  if (isSame && before.claim !== "") return before;
-  if (before.token !== undefined && !isSame) {
-    const message = `the cluster is already a member, as "${before.cluster}" of the hub at ${before.server}`;
-    throw new Problem("AlreadyMember", message, { hint: "Run isthmus leave first." });
-  }
-  if (before.cluster !== cluster) {
-    doubts.push(
-      `An earlier attempt to join as "${before.cluster}" was not finished. Should the hub list it, remove it there: isthmus hub evict ${before.cluster}.`,
-    );
-  }
+  if (before.cluster === cluster && before.server === server && before.claim !== "") return before;
+  doubts.push(
+    `An earlier attempt to join as "${before.cluster}" was not finished. Should the hub at ${before.server} list it, remove it there: isthmus hub evict ${before.cluster}.`,
+  );
   return undefined;
+}
+
+/** What is declared already is not looked for again: who joins a second time need not repeat what he said the first time. */
+function keepDeclared(given: Given, declared: ClusterMember["spec"]): Given {
+  const { podCIDRs = [], serviceCIDRs = [], topology = {} } = declared;
+  const region = given.region ?? topology.region;
+  return {
+    podCIDRs: given.podCIDRs.length > 0 ? given.podCIDRs : podCIDRs,
+    serviceCIDRs: given.serviceCIDRs.length > 0 ? given.serviceCIDRs : serviceCIDRs,
+    ...(region !== undefined && { region }),
+    zones: given.zones.length > 0 ? given.zones : (topology.zones ?? []),
+  };
 }
 
 /** Undefined when the hub does not know the cluster, or not under this credential: it was evicted, or never got so far. */

@@ -6,7 +6,7 @@
 
 import { NAMESPACE, SERVICE_ACCOUNT } from "../api/builtin.ts";
 import { CLUSTER_MEMBER, type ClusterMember } from "../api/isthmus.ts";
-import { JOIN_TOKEN } from "../api/jointoken.ts";
+import { JOIN_TOKEN, type JoinToken } from "../api/jointoken.ts";
 import { CLAIM_ANNOTATION, type ClusterId, HUB_NAMESPACE, memberNamespace } from "../api/names.ts";
 import type { KubeObject } from "../api/object.ts";
 import { Problem } from "../api/problem.ts";
@@ -83,12 +83,6 @@ async function claimUse(options: RegisterOptions, name: string): Promise<string>
     const clusters = record.status?.clusters ?? [];
     const { expiresAt } = record.spec;
     if (clusters.includes(cluster)) return expiresAt;
-    if (clusters.length >= record.spec.uses) {
-      const message = `the join token has been used for ${clusters.join(", ")}, and is for no more than ${record.spec.uses}`;
-      throw new Problem("JoinTokenUsed", message, {
-        hint: "Make another one on the hub: isthmus hub token.",
-      });
-    }
     const next = { ...record, status: { ...record.status, clusters: [...clusters, cluster] } };
     try {
       await door.store.replace(JOIN_TOKEN, next, { subresource: "status", signal });
@@ -100,10 +94,22 @@ async function claimUse(options: RegisterOptions, name: string): Promise<string>
   }
 }
 
-async function readRecord({ door, signal }: RegisterOptions, name: string) {
+type Asking = Pick<RegisterOptions, "door" | "cluster" | "signal">;
+
+/** Throws a Problem when the token will not do, before anything is written. */
+export async function checkToken(options: Asking): Promise<void> {
+  const { joinToken } = options.door;
+  if (joinToken !== undefined) await readRecord(options, joinToken);
+}
+
+async function readRecord(options: Asking, name: string): Promise<JoinToken> {
+  const { door, cluster, signal } = options;
   try {
     const record = await door.store.get(JOIN_TOKEN, { namespace: HUB_NAMESPACE, name }, { signal });
-    if (record !== undefined) return record;
+    if (record !== undefined) {
+      refuseUsedUp(record, cluster);
+      return record;
+    }
   } catch (cause) {
     if (!isStoreError(cause, "Unauthorized", "Forbidden")) throw cause;
     throw refused(
@@ -112,6 +118,16 @@ async function readRecord({ door, signal }: RegisterOptions, name: string) {
     );
   }
   throw refused("the hub has no such join token any more");
+}
+
+function refuseUsedUp({ spec, status }: JoinToken, cluster: ClusterId): void {
+  const clusters = status?.clusters ?? [];
+  if (clusters.includes(cluster) || clusters.length < spec.uses) return;
+  const many = spec.uses === 1 ? "one cluster" : `${spec.uses} clusters`;
+  const message = `the join token is for ${many}, and has been used for ${clusters.join(", ")}`;
+  throw new Problem("JoinTokenUsed", message, {
+    hint: "Make another one on the hub: isthmus hub token.",
+  });
 }
 
 /** Undefined when it was there already: whether it is ours shows when its credential is asked for. */
@@ -140,7 +156,7 @@ async function createNamespace(
 async function requestCredential(options: RegisterOptions): Promise<string> {
   const { door, cluster, claim, signal } = options;
   const order = renderMemberTokenRequest(cluster, door.joinToken === undefined ? undefined : claim);
-  return persist(options, () => door.requestToken(order, signal));
+  return door.requestToken(order, signal);
 }
 
 /** A namespace that was there before, and in which a policy lets us do nothing, is another cluster's. */

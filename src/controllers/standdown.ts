@@ -33,9 +33,9 @@ export async function withoutAgent<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   const { store, clock, identity, signal } = options;
-  // No namespace, no Lease, no agent.
-  const { namespace } = AGENT_LEASE;
-  if ((await store.get(NAMESPACE, { name: namespace }, { signal })) === undefined) return work();
+  const namespace = await store.get(NAMESPACE, { name: AGENT_LEASE.namespace }, { signal });
+  // No namespace, no Lease, no agent; in one that is being removed no Lease can be had any more.
+  if (namespace === undefined || namespace.metadata.deletionTimestamp !== undefined) return work();
   const keeper = createLeaseKeeper({
     store,
     clock,
@@ -51,6 +51,20 @@ export async function withoutAgent<T>(
   } finally {
     done.abort();
     await held;
+    await giveBack(options, keeper);
+  }
+}
+
+/** Where the work left the Lease in place, agents need not wait for it to run out. */
+async function giveBack({ signal }: StandDownOptions, keeper: LeaseKeeper): Promise<void> {
+  const limits = { stop: signal, boundMs: REQUEST_MS };
+  try {
+    const lease = await keeper.read(limits);
+    if (lease !== undefined && keeper.findOwn(lease) !== undefined) {
+      await keeper.release(lease, limits);
+    }
+  } catch {
+    // It runs out by itself.
   }
 }
 
