@@ -17,6 +17,7 @@ import {
   CLUSTER_ID_PROPERTY,
   CLUSTERSET_PROPERTY,
   FIELD_MANAGER,
+  KUBE_SERVICE_NAME_LABEL,
   MANAGED_BY_LABEL,
   MANAGED_LABEL,
   SERVICE_NAME_LABEL,
@@ -97,39 +98,34 @@ async function findProperties(store: Store, signal: AbortSignal): Promise<readon
   );
 }
 
-/** Objects of others on which our name stands as the manager of some field. */
+/** Objects of others to which we may have added something. Where we have not, giving it back changes nothing. */
 async function findReleases(store: Store, signal: AbortSignal): Promise<readonly Release[]> {
-  const others = async (
-    resource: Resource,
-    labelSelector?: string,
-  ): Promise<readonly Release[]> => {
-    const options = labelSelector === undefined ? {} : { labelSelector };
-    const objects = await listKnown(store, resource, signal, options);
-    return objects
-      .filter((object) => !isOwn(object))
-      .flatMap((object) => releasesOf(resource, object));
-  };
+  const exports = await listKnown(store, SERVICE_EXPORT, signal);
+  const imports = await listKnown(store, SERVICE_IMPORT, signal);
+  const attached = `${SERVICE_NAME_LABEL},${KUBE_SERVICE_NAME_LABEL}`;
+  const slices = await listKnown(store, ENDPOINT_SLICE, signal, { labelSelector: attached });
+  const statusOf = (resource: Resource, objects: readonly KubeObject[]): readonly Release[] =>
+    objects.map((object) => ({ resource, ref: refOf(object), subresource: "status" }));
+  const bodyOf = (resource: Resource, objects: readonly KubeObject[]): readonly Release[] =>
+    objects.map((object) => ({ resource, ref: refOf(object) }));
+  const handmade = imports.filter((object) => !isOwn(object));
   return [
-    ...(await others(SERVICE_EXPORT)),
-    ...(await others(SERVICE_IMPORT)),
-    ...(await others(ENDPOINT_SLICE, SERVICE_NAME_LABEL)),
+    ...statusOf(
+      SERVICE_EXPORT,
+      exports.filter(({ status }) => status?.conditions !== undefined),
+    ),
+    ...statusOf(SERVICE_IMPORT, handmade),
+    ...bodyOf(SERVICE_IMPORT, handmade),
+    ...bodyOf(
+      ENDPOINT_SLICE,
+      slices.filter((object) => !isOwn(object)),
+    ),
   ];
 }
 
 function isOwn({ metadata }: KubeObject): boolean {
   const { labels } = metadata;
   return labels?.[MANAGED_LABEL] === "true" || labels?.[MANAGED_BY_LABEL] === SLICE_MANAGER;
-}
-
-function releasesOf(resource: Resource, object: KubeObject): readonly Release[] {
-  const entries = (object.metadata.managedFields ?? []).filter(
-    ({ manager, operation }) => manager === FIELD_MANAGER && operation === "Apply",
-  );
-  return entries.map(({ subresource }) => ({
-    resource,
-    ref: refOf(object),
-    ...(subresource === "status" && { subresource }),
-  }));
 }
 
 /** Kubernetes puts these into every namespace. */
