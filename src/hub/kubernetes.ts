@@ -63,6 +63,8 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
   /** What this cluster shares, whatever the hub has of it. "withdrawn": until the hub has nothing of it left. */
   const own = new Map<ServiceKey, Contribution | "withdrawn">();
   let isSynced = false;
+  /** All that this cluster exports is in `own`. What the hub has of ours does not count: it may be old, or not all of it. */
+  let isOwnTold = false;
 
   const budget = createBudget({
     clock,
@@ -117,17 +119,18 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
     sweep,
   });
 
-  const reader = createReader((service) =>
-    readShares({
+  const reader = createReader((service) => {
+    const shared = own.get(service);
+    return readShares({
       serviceShares: shares.serviceShares(service),
       endpointShares: shares.endpointShares(service),
       ownCluster,
-      own: own.get(service),
+      own: shared === "withdrawn" ? undefined : shared,
       declarationOf: (cluster) => registry.declaration(cluster),
       excessOf: (cluster) => budget.rejections(cluster, service),
       limits,
-    }),
-  );
+    });
+  });
 
   function tellService(service: ServiceKey): void {
     reader.forget();
@@ -255,6 +258,10 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
     },
     async completeSync(cluster) {
       requireOwn(cluster);
+      if (!isOwnTold) {
+        isOwnTold = true;
+        tellMembers();
+      }
       await completion.complete();
     },
     async heartbeat(cluster, signal) {
@@ -276,11 +283,12 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
       for (const [service, shared] of own) if (shared !== "withdrawn") found.add(service);
       return found;
     },
-    // Nobody counts as one who has told everything while we have not read it.
+    // Nobody counts as one who has told everything while we have not read it; nor do we, by the word of an agent before us.
     members: () =>
       registry.members().map((member) => ({
         ...member,
-        isComplete: member.isComplete && !hasStrangers(),
+        isComplete:
+          member.isComplete && !hasStrangers() && (member.cluster !== ownCluster || isOwnTold),
       })),
     hasStrangers,
     hubSilentMs() {

@@ -89,8 +89,21 @@ describe("what is not taken in", () => {
     expect(agent.hub.contributions(WEB)).toEqual([share]);
     expect(reasons(agent)).toEqual(["east AddressNotDeclared"]);
     expect(west.hub.contributions(WEB)).toEqual([web()]);
-    const again = await world.start("east");
-    expect(again.hub.contributions(WEB)).toEqual([share]);
+  });
+
+  test("is what the hub has of this cluster, while its own agent has not said so: it may be old", async () => {
+    const before = await world.start("east");
+    await before.hub.publish(web());
+    await before.hub.completeSync(id("east"));
+    await world.pass(1);
+    const agent = await world.start("east");
+    expect(agent.hub.contributions(WEB)).toEqual([]);
+    const ownOf = () => agent.hub.members().find(({ cluster }) => cluster === "east");
+    expect(ownOf()?.isComplete).toBe(false);
+    await agent.hub.publish(web(["10.0.0.2"]));
+    expect(agent.hub.contributions(WEB)).toEqual([web(["10.0.0.2"])]);
+    await agent.hub.completeSync(id("east"));
+    expect(ownOf()?.isComplete).toBe(true);
   });
 
   test("is a share without what it cannot do without", async () => {

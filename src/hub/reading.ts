@@ -23,8 +23,8 @@ export interface ReadingInput {
   readonly serviceShares: readonly PackedShare[];
   readonly endpointShares: readonly PackedShare[];
   readonly ownCluster: ClusterId;
-  /** What this cluster shares, whatever the hub has of it; undefined: only the hub knows. */
-  readonly own: Contribution | "withdrawn" | undefined;
+  /** What this cluster shares, whatever the hub has of it; undefined: nothing. */
+  readonly own: Contribution | undefined;
   /** Undefined for who is no member; of ourselves: never heard of. */
   readonly declarationOf: (cluster: ClusterId) => Declaration | undefined;
   /** Why the service of that cluster is left out as a whole. */
@@ -40,15 +40,14 @@ export function readShares(input: ReadingInput): Reading {
   const ownDeclaration = declarationOf(ownCluster);
   for (const [cluster, shares] of groupByCluster(input)) {
     const isOwn = cluster === ownCluster;
-    if (isOwn && own === "withdrawn") continue;
+    if (isOwn && own === undefined) continue;
     const declaration = declarationOf(cluster);
     // Until our own Service ranges are known, nobody's endpoints can be held against them.
     if (!isOwn && (declaration === undefined || ownDeclaration === undefined)) continue;
     const excess = input.excessOf(cluster);
     rejections.push(...excess);
     if (excess.length > 0 && !isOwn) continue;
-    const stored =
-      isOwn && typeof own === "object" ? own : readContribution(cluster, shares, rejections);
+    const stored = isOwn ? own : readContribution(cluster, shares, rejections);
     if (stored === undefined) continue;
     if (declaration === undefined || ownDeclaration === undefined) {
       contributions.push(stored);
@@ -73,7 +72,7 @@ interface Shares {
 
 function groupByCluster(input: ReadingInput): readonly (readonly [ClusterId, Shares])[] {
   const groups = new Map<ClusterId, Shares>();
-  if (typeof input.own === "object") {
+  if (input.own !== undefined) {
     groups.set(input.ownCluster, { service: undefined, endpoints: [] });
   }
   for (const service of input.serviceShares) {
