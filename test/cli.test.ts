@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { stringify } from "yaml";
 import { NAMESPACE, SERVICE } from "../src/api/builtin.ts";
+import { CRDS } from "../src/api/crds.ts";
 import { SERVICE_EXPORT, SERVICE_IMPORT } from "../src/api/mcs.ts";
 import { apiVersionOf } from "../src/api/object.ts";
 import { createAuthority, issueCertificate } from "../src/embedded/certificate.ts";
@@ -179,6 +180,19 @@ describe("one clear sentence and a non-zero exit", () => {
     expect(readdirSync(temp)).toEqual(["config.yaml"]);
   });
 
+  test("for a hub that nobody answers at, a join token that is none, and a join that names no hub", async () => {
+    const temp = temporaryDirectory();
+    const file = kubeconfig(temp, { server: "https://127.0.0.1:1" });
+    const at = ["--kubeconfig", file];
+    expect(await refuse(["hub", "init", ...at], temp)).toContain("ServerUnreachable");
+    expect(await refuse(["leave", ...at], temp)).toContain("ServerUnreachable");
+    const garbled = await refuse(["join", "--token", "isthmus1.sesame", ...at], temp);
+    expect(garbled).toContain("JoinTokenInvalid");
+    expect(garbled).not.toContain("sesame");
+    expect(await refuse(["join", "--cluster-id", "east", ...at], temp)).toContain("--token");
+    expect(await refuse(["hub", "evict", ...at], temp)).toContain("--lost-for");
+  });
+
   test("for a central process without a cluster", async () => {
     expect(await refuse(["central"], temporaryDirectory())).toContain("--kubeconfig");
   });
@@ -205,10 +219,10 @@ test("an embedded cluster runs until SIGTERM, takes its kubeconfig along, and CR
   await cluster.prints("Ctrl-C ends it");
   const first = isthmus(["crds", "install", "--kubeconfig", file], temp);
   expect(await first.exit).toBe(0);
-  expect(first.output().match(/created/g)).toHaveLength(4);
+  expect(first.output().match(/created/g)).toHaveLength(CRDS.length);
   const second = isthmus(["crds", "install", "--kubeconfig", file], temp);
   expect(await second.exit).toBe(0);
-  expect(second.output().match(/unchanged/g)).toHaveLength(4);
+  expect(second.output().match(/unchanged/g)).toHaveLength(CRDS.length);
   cluster.process.kill("SIGTERM");
   expect(await cluster.exit).toBe(0);
   expect(readdirSync(temp)).toEqual([]);
