@@ -425,4 +425,16 @@ describe("a join that is cut off", () => {
       await world.reset();
     }
   });
+
+  test("cannot be finished with another token; evicted, the cluster joins anew", async () => {
+    await joinCutOff(await world.aToken(), 2);
+    const other = await world.aToken("--uses", "2");
+    const err = await mustRefuse(joinArgs(away, "east", "--token", other));
+    expect(err).toContain("ClusterIdTaken");
+    expect(err).toContain("isthmus hub evict");
+    await mustRun(["hub", "evict", "east", ...hub.at]);
+    await eventually("the hub has removed it", () =>
+      mustRun(joinArgs(away, "east", "--token", other)),
+    );
+  });
 });
