@@ -6,7 +6,7 @@ import { decodeBody, decodePatched } from "./decode.ts";
 import { isJsonObject } from "./json.ts";
 import { jsonOf } from "./metadata.ts";
 import { applyJsonPatch, applyMergePatch, PatchError } from "./patch/patch.ts";
-import { ApiError, badRequest, notFound, unsupportedMediaType } from "./status.ts";
+import { ApiError, badRequest, conflict, notFound, unsupportedMediaType } from "./status.ts";
 import { objectKeyOf } from "./storage.ts";
 import { applyStrategicPatch } from "./patch/strategic.ts";
 import { TypedError } from "./apply/typed.ts";
@@ -104,6 +104,12 @@ function applyConfiguration(
   const metadata = isJsonObject(body["metadata"]) ? body["metadata"] : {};
   if (metadata["managedFields"] !== undefined) {
     throw badRequest("metadata.managedFields must be nil");
+  }
+  const { uid } = metadata;
+  if (old === undefined && typeof uid === "string" && uid !== "") {
+    // Who names a uid means the object that is gone, not a new one.
+    const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
+    throw conflict(kind.served.resource, name, why);
   }
   const result = translateTypedError(
     request,

@@ -41,11 +41,12 @@ async function publishAll(): Promise<void> {
 
 describe("members", () => {
   test("have a ClusterMember by their own name in their own namespace", async () => {
+    await publishAll();
     await world.admin.create(CLUSTER_MEMBER, {
       apiVersion: "isthmus.dev/v1alpha1",
       kind: "ClusterMember",
       metadata: { namespace: memberNamespace(EAST), name: "south" },
-      spec: POD_RANGES,
+      spec: { podCIDRs: ["192.168.0.0/16"] },
     });
     await world.admin.create(CLUSTER_MEMBER, {
       apiVersion: "isthmus.dev/v1alpha1",
@@ -55,6 +56,7 @@ describe("members", () => {
     });
     await world.pass(1);
     expect(namesOf(west.hub).toSorted()).toEqual(["east", "north", "west"]);
+    expect(west.hub.contributions(WEB)).toEqual([web("east"), web("west")]);
   });
 
   test("that never get ready hold up nobody for more than ten minutes, which is told", async () => {
@@ -147,13 +149,19 @@ describe("heartbeats", () => {
     expect(east.line.writes()).toEqual(["apply leases east"]);
     const lease = await world.admin.get(LEASE, LEASE_OF_EAST);
     expect(lease?.spec).toEqual({
-      holderIdentity: "east",
+      // Whoever reads it knows that there may be more to come.
+      holderIdentity: "east (publishing)",
       leaseDurationSeconds: 30,
       renewTime: new Date(world.clock.now()).toISOString().replace("Z", "000Z"),
     });
+    await east.hub.completeSync(EAST);
+    await east.hub.heartbeat(EAST);
+    const later = await world.admin.get(LEASE, LEASE_OF_EAST);
+    expect(later?.spec?.holderIdentity).toBe("east");
   });
 
-  test("without a Lease say what to do, and make none", async () => {
+  test("without a Lease say what to do, and make none, though nobody has told us yet", async () => {
+    world.cluster.faults.add({ match: { userAgent: "east" }, watchDelayMs: 500 });
     await world.admin.delete(LEASE, LEASE_OF_EAST);
     await expect(east.hub.heartbeat(EAST)).rejects.toThrow(JOIN_AGAIN);
     await world.pass(1);
@@ -299,6 +307,16 @@ describe("this cluster's own membership", () => {
     line.heal();
     await world.pass(60);
     expect(agent.hub.hasStrangers()).toBe(false);
+  });
+
+  test("is told when all of the hub has been read, its shares last", async () => {
+    const shares = { verb: "list", resource: "serviceshares" } as const;
+    world.cluster.faults.add({ match: shares, delayMs: 5_000 });
+    const agent = await world.start("north");
+    expect(agent.hub.hasStrangers()).toBe(true);
+    await world.pass(10);
+    expect(agent.hub.hasStrangers()).toBe(false);
+    expect(agent.heard).toContain("members");
   });
 
   test("is missed when it was evicted, and is back with it; then everything is said again", async () => {

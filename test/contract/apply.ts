@@ -26,6 +26,15 @@ export function applyContract(server: Server): void {
       expect((await server().wire.get(path)).object).toEqual(applied.object);
     });
 
+    test("does not create what is named by the uid of an object that is gone", async () => {
+      const path = await aMapPath();
+      const { metadata } = (await apply(path, "one", aConfigMap("a"))).object;
+      await server().wire.delete(path);
+      const applied = await apply(path, "one", aConfigMap("a", {}, { uid: metadata.uid ?? "" }));
+      expect(applied.status).toBe(409);
+      expect((await server().wire.get(path)).status).toBe(404);
+    });
+
     test("records the fields that it set, and only those", async () => {
       const path = await aMapPath();
       const applied = await apply(
