@@ -16,8 +16,8 @@ async function aListener(state: AgentState = { measured: undefined, unready: und
 
 const MEASURED = {
   members: () => [
-    { cluster: "east" as ClusterId, isComplete: true, silentMs: 1_500 },
-    { cluster: "west" as ClusterId, isComplete: true, silentMs: 40_000 },
+    { cluster: "east" as ClusterId, isComplete: true, isCurrent: true, silentMs: 1_500 },
+    { cluster: "west" as ClusterId, isComplete: true, isCurrent: true, silentMs: 40_000 },
   ],
   rejectionTotals: () => new Map([["west AddressNotDeclared", 3]]),
   counts: () => ({ exports: 2, imports: 5 }),
@@ -64,6 +64,7 @@ describe("metrics", () => {
     const members = Array.from({ length: 3_000 }, (_, index) => ({
       cluster: `member-${index}` as ClusterId,
       isComplete: true,
+      isCurrent: true,
       silentMs: 0,
     }));
     const measured = { ...MEASURED, members: () => members };

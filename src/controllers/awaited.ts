@@ -22,7 +22,8 @@ export function observeAwaited(hub: Hub, livenessOf: (cluster: ClusterId) => Liv
     isComplete:
       (!hasStrangers || livenessOf(STRANGER) === "lost") &&
       [...members.values()].every(
-        (member) => member.isComplete || livenessOf(member.cluster) === "lost",
+        ({ cluster, isComplete, isCurrent }) =>
+          (isComplete && isCurrent) || livenessOf(cluster) === "lost",
       ),
   };
 }

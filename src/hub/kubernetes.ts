@@ -57,8 +57,7 @@ export interface KubernetesHub extends Hub {
 export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHub {
   const { cluster: ownCluster, store, clock, random, log, limits } = options;
   const stopping = new AbortController();
-  // One for each write under way.
-  setMaxListeners(0, stopping.signal);
+  setMaxListeners(0, stopping.signal); // One for each write under way.
   const listeners = createListeners();
   /** What this cluster shares, whatever the hub has of it. "withdrawn": until the hub has nothing of it left. */
   const own = new Map<ServiceKey, Contribution | "withdrawn">();
@@ -111,11 +110,7 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
     log,
     signal: stopping.signal,
     own: () => registry.own(),
-    isPublished: () =>
-      isSynced &&
-      [...own].every(
-        ([service, shared]) => shared === "withdrawn" || publication.isPublished(service),
-      ),
+    isPublished: () => isSynced && [...own].every(isOnHub),
     sweep,
   });
 
@@ -182,6 +177,9 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
     if (own.get(service) === "withdrawn" && publication.isGone(service)) own.delete(service);
   }
 
+  function isOnHub([service, shared]: readonly [ServiceKey, unknown]): boolean {
+    return shared === "withdrawn" || publication.isPublished(service);
+  }
   function hasStrangers(): boolean {
     return !isSynced || registry.own() === undefined;
   }
@@ -268,7 +266,8 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
       requireOwn(cluster);
       requireSynced();
       const context = { store, clock, cluster, signal: stopping.signal };
-      await renewLease(context, { uid: registry.ownLease()?.uid, signal });
+      const uid = registry.ownLease()?.uid;
+      await renewLease(context, { uid, isPublishing: !isOwnTold, signal });
     },
     contributions: (service) => reader.read(service).contributions,
     rejections: (service) => reader.read(service).rejections,

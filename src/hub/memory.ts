@@ -82,7 +82,7 @@ export function createMemoryHub(clock: Clock, hasStrangers: () => boolean): Memo
     services: () => shares.keys(),
     members: () =>
       [...members].map(([cluster, { isComplete, heardAtMs }]): HubMember => {
-        return { cluster, isComplete, silentMs: clock.monotonic() - heardAtMs };
+        return { cluster, isComplete, isCurrent: true, silentMs: clock.monotonic() - heardAtMs };
       }),
     hasStrangers,
     reviewMembers: () => listeners.tellMembers(),

@@ -11,6 +11,7 @@ import { isSameData } from "../core/write.ts";
 import { type Clock, formatMicroTime, formatTime } from "../ports/clock.ts";
 import { isStoreError, type Store } from "../ports/store.ts";
 import { runBounded } from "../runtime/bounded.ts";
+import { renderHolder } from "./heard.ts";
 import { SYNCED } from "./registry.ts";
 
 /** Nobody acts on it: importers judge by their own clocks. It is for people who read Leases. */
@@ -29,7 +30,12 @@ export interface PresenceContext {
 /** With the uid of the Lease made at join the request cannot make a new one, which no member may. */
 export async function renewLease(
   context: PresenceContext,
-  renewal: { readonly uid: string | undefined; readonly signal: AbortSignal | undefined },
+  renewal: {
+    readonly uid: string | undefined;
+    /** What changed while no agent was at work is not all published yet. */
+    readonly isPublishing: boolean;
+    readonly signal: AbortSignal | undefined;
+  },
 ): Promise<void> {
   const { store, clock, cluster, signal } = context;
   const { uid } = renewal;
@@ -39,7 +45,7 @@ export async function renewLease(
     kind: LEASE.kind,
     metadata: { namespace: HUB_NAMESPACE, name: cluster, uid },
     spec: {
-      holderIdentity: cluster,
+      holderIdentity: renderHolder(cluster, renewal.isPublishing),
       leaseDurationSeconds: LEASE_DURATION_SECONDS,
       renewTime: formatMicroTime(clock.now()),
     },

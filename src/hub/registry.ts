@@ -19,15 +19,10 @@ import { isSameData } from "../core/write.ts";
 import type { Clock, Random, Timer } from "../ports/clock.ts";
 import type { HubMember } from "../ports/hub.ts";
 import type { Store } from "../ports/store.ts";
+import { createHeard, isPublishing, type LeaseRecord } from "./heard.ts";
 import { createInformer, type Informer, type InformerError } from "../runtime/informer.ts";
 
 export const SYNCED = "Synced";
-
-/** What is kept of a Lease. Its times are the member's own and compared with nothing but each other. */
-interface LeaseRecord {
-  readonly uid: string | undefined;
-  readonly renewTime: string | undefined;
-}
 
 export interface RegistryOptions {
   /** Our own. */
@@ -71,6 +66,11 @@ interface MemberRecord {
 
 /** A member that never gets ready must not hold up the others for ever; nor must a hub that lost most of them. */
 const PATIENCE_MS = 10 * 60_000;
+/**
+ * When the hub was away for all, the others wait twenty seconds for a member to be heard again: it must notice the return
+ * well before. One informer that asks often is enough, because the rest come back with it.
+ */
+const RETRY_CAP_MS = 8_000;
 
 export function createRegistry(options: RegistryOptions): Registry {
   const { cluster: ownCluster, store, clock, random, onMembers } = options;
@@ -78,8 +78,7 @@ export function createRegistry(options: RegistryOptions): Registry {
   const records = new Map<ClusterId, MemberRecord>();
   /** What was last declared of ourselves: it still guards us when the hub has forgotten it. */
   let ownDeclaration: Declaration | undefined;
-  /** When the Lease of that name was last seen to change. */
-  const heardAtMs = new Map<string, number>();
+  const heard = createHeard({ clock, onCurrent: onMembers });
 
   const shared = <T extends KubeObject>(resource: Resource<T>) => ({
     store,
@@ -103,20 +102,23 @@ export function createRegistry(options: RegistryOptions): Registry {
   });
   const leases = createInformer<Lease, LeaseRecord>({
     ...shared(LEASE),
+    retryCapMs: RETRY_CAP_MS,
     namespace: HUB_NAMESPACE,
-    project: ({ metadata, spec }) => ({ uid: metadata.uid, renewTime: spec?.renewTime }),
+    project: ({ metadata, spec }) => ({
+      uid: metadata.uid,
+      renewTime: spec?.renewTime,
+      isPublishing: isPublishing(spec?.holderIdentity),
+    }),
     onChange: (key, before, after) => {
-      const name = key.slice(HUB_NAMESPACE.length + 1);
+      const name = key.slice(HUB_NAMESPACE.length + 1) as ClusterId;
       if (after === undefined) {
-        if (!records.has(name as ClusterId)) heardAtMs.delete(name);
+        if (!records.has(name)) heard.forget(name);
         return;
       }
       // A label on a Lease is no sign of life.
       if (before?.renewTime === after.renewTime && before?.uid === after.uid) return;
-      if (records.get(name as ClusterId)?.member === undefined && records.has(name as ClusterId)) {
-        return;
-      }
-      heardAtMs.set(name, clock.monotonic());
+      if (records.get(name)?.member === undefined && records.has(name)) return;
+      heard.renewed(name, after, before === undefined);
     },
   });
 
@@ -180,7 +182,7 @@ export function createRegistry(options: RegistryOptions): Registry {
 
   function forget(cluster: ClusterId): void {
     records.delete(cluster);
-    heardAtMs.delete(cluster);
+    heard.forget(cluster);
   }
 
   function isComplete({ member, incompleteSinceMs }: MemberRecord): boolean {
@@ -195,13 +197,15 @@ export function createRegistry(options: RegistryOptions): Registry {
       [...records].map(([cluster, record]) => ({
         cluster,
         isComplete: isComplete(record),
-        silentMs: clock.monotonic() - Math.max(record.seenAtMs, heardAtMs.get(cluster) ?? 0),
+        isCurrent: cluster === ownCluster || heard.isCurrent(cluster),
+        silentMs: clock.monotonic() - Math.max(record.seenAtMs, heard.heardAtMs(cluster) ?? 0),
       })),
     declaration: (cluster) =>
       cluster === ownCluster ? ownDeclaration : records.get(cluster)?.declaration,
     own: () => records.get(ownCluster)?.member,
     ownLease: () => leases.get(`${HUB_NAMESPACE}/${ownCluster}`),
     stop() {
+      heard.stop();
       for (const { timer } of records.values()) timer?.cancel();
     },
   };

@@ -12,6 +12,11 @@ export interface HubMember {
   readonly cluster: ClusterId;
   /** Everything that it exports has been published since the hub knows it. */
   readonly isComplete: boolean;
+  /**
+   * Heard lately, and not in the middle of publishing what changed while nobody spoke for it. A service that nobody shares
+   * is gone for good only when all are: its new home may be about to share it, and its virtual IP should not change.
+   */
+  readonly isCurrent: boolean;
   /** Since it was last heard, on this process's own monotonic clock. Clocks of clusters are never compared. */
   readonly silentMs: number;
 }

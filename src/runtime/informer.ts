@@ -55,6 +55,8 @@ export interface InformerOptions<T extends KubeObject, R> {
   readonly onError: (error: InformerError) => void;
   /** The server answers again after a failure: others that wait for it need not wait any longer. */
   readonly onRecovery?: () => void;
+  /** The longest pause after a failure; half a minute when absent. */
+  readonly retryCapMs?: number;
   readonly clock: Clock;
   readonly random: Random;
   readonly metrics?: InformerMetrics;
@@ -101,6 +103,7 @@ export function createInformer<T extends KubeObject>(
 ): Informer<unknown> {
   const { store, resource, clock, random, metrics, onError } = options;
   const project = options.project ?? dropManagedFields;
+  const backoff = { ...BACKOFF, capMs: options.retryCapMs ?? BACKOFF.capMs };
   const scope = {
     ...(options.namespace !== undefined && { namespace: options.namespace }),
     ...(options.labelSelector !== undefined && { labelSelector: options.labelSelector }),
@@ -231,7 +234,7 @@ export function createInformer<T extends KubeObject>(
     if (stopping.signal.aborted) return 0;
     failuresInARow++;
     hasRecovered = false;
-    const growing = backoffMs(BACKOFF, failuresInARow, random) - livedMs;
+    const growing = backoffMs(backoff, failuresInARow, random) - livedMs;
     const leastMs = BACKOFF.baseMs * random();
     const askedMs = retryAfterMs(error, random);
     isAskedToWait = askedMs > 0;

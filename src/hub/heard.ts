@@ -1,0 +1,93 @@
+// Hub: renewals of Leases in, when each member was last heard and whether it is current out. Current: heard lately, and not
+// in the middle of publishing what its cluster changed while its agent was away. Times are this process's own.
+
+import type { ClusterId } from "../api/names.ts";
+import { DEFAULT_LIVENESS } from "../core/liveness.ts";
+import type { Clock, Timer } from "../ports/clock.ts";
+
+/** What is kept of a Lease. Its times are the member's own and compared with nothing but each other. */
+export interface LeaseRecord {
+  readonly uid: string | undefined;
+  readonly renewTime: string | undefined;
+  readonly isPublishing: boolean;
+}
+
+export interface Heard {
+  /** `isFirst`: it was there when we came, so it says nothing about now. */
+  renewed(cluster: ClusterId, lease: LeaseRecord, isFirst: boolean): void;
+  /** Undefined: never. */
+  heardAtMs(cluster: ClusterId): number | undefined;
+  isCurrent(cluster: ClusterId): boolean;
+  forget(cluster: ClusterId): void;
+  stop(): void;
+}
+
+interface Record {
+  heardAtMs: number;
+  hasRenewed: boolean;
+  /** Undefined: it has published all it has. */
+  publishingSinceMs: number | undefined;
+}
+
+/** A few renewals long. */
+const LATELY_MS = DEFAULT_LIVENESS.unreadyAfterMs / 2;
+/** A member that never ends publishing must not hold up the others for ever. */
+const PATIENCE_MS = 10 * 60_000;
+/** Members are heard one after the other: who waits for them is told once for several. */
+const TELL_AFTER_MS = 1_000;
+
+export function createHeard(options: {
+  readonly clock: Clock;
+  /** Members became current. */
+  readonly onCurrent: () => void;
+}): Heard {
+  const { clock } = options;
+  const records = new Map<ClusterId, Record>();
+  let timer: Timer | undefined;
+
+  function isCurrent(cluster: ClusterId): boolean {
+    const record = records.get(cluster);
+    if (record === undefined || !record.hasRenewed) return false;
+    const nowMs = clock.monotonic();
+    if (nowMs - record.heardAtMs >= LATELY_MS) return false;
+    return (
+      record.publishingSinceMs === undefined || nowMs - record.publishingSinceMs >= PATIENCE_MS
+    );
+  }
+
+  function tell(): void {
+    timer ??= clock.schedule(TELL_AFTER_MS, () => {
+      timer = undefined;
+      options.onCurrent();
+    });
+  }
+
+  return {
+    renewed(cluster, { isPublishing }, isFirst) {
+      const nowMs = clock.monotonic();
+      const before = records.get(cluster);
+      const wasCurrent = isCurrent(cluster);
+      records.set(cluster, {
+        heardAtMs: nowMs,
+        hasRenewed: before?.hasRenewed === true || !isFirst,
+        publishingSinceMs: isPublishing ? (before?.publishingSinceMs ?? nowMs) : undefined,
+      });
+      if (!wasCurrent && isCurrent(cluster)) tell();
+    },
+    heardAtMs: (cluster) => records.get(cluster)?.heardAtMs,
+    isCurrent,
+    forget: (cluster) => records.delete(cluster),
+    stop: () => timer?.cancel(),
+  };
+}
+
+const PUBLISHING = " (publishing)";
+
+/** Of the Lease: for people, and for readers of any release, who take it for a name. */
+export function renderHolder(cluster: ClusterId, isPublishing: boolean): string {
+  return isPublishing ? cluster + PUBLISHING : cluster;
+}
+
+export function isPublishing(holder: string | undefined): boolean {
+  return holder?.endsWith(PUBLISHING) === true;
+}
