@@ -459,42 +459,4 @@ export function applyContract(server: Server): void {
       expect(applied.object.metadata.managedFields).toHaveLength(1);
     });
   });
-
-  describe("managed fields of plain writes", () => {
-    test("are recorded under the fieldManager, or else the start of the user agent", async () => {
-      const ns = await server().namespace();
-      const { wire } = server();
-      const named = await wire.post(at(LEASE, ns), aLease("a"), { fieldManager: "me" });
-      expect(named.object.metadata.managedFields).toEqual([
-        expect.objectContaining({
-          manager: "me",
-          operation: "Update",
-          apiVersion: "coordination.k8s.io/v1",
-          fieldsType: "FieldsV1",
-          fieldsV1: { "f:spec": { "f:holderIdentity": {} } },
-        }),
-      ]);
-      const agent = await wire.send("POST", at(LEASE, ns), {
-        body: aLease("b"),
-        headers: { "user-agent": "robot/1.0 (linux)" },
-      });
-      expect(agent.object.metadata.managedFields?.[0]?.manager).toBe("robot");
-    });
-
-    test("an update takes over what it changes and leaves the rest", async () => {
-      const ns = await server().namespace();
-      const path = at(CONFIG_MAP, ns, "a");
-      const { wire } = server();
-      await wire.post(at(CONFIG_MAP, ns), aConfigMap("a", { x: "1", y: "1" }), {
-        fieldManager: "first",
-      });
-      const updated = await wire.put(path, aConfigMap("a", { x: "1", y: "2" }), {
-        fieldManager: "second",
-      });
-      expect(entryOf(updated.object, "first")?.fieldsV1).toEqual({
-        "f:data": { ".": {}, "f:x": {} },
-      });
-      expect(entryOf(updated.object, "second")?.fieldsV1).toEqual({ "f:data": { "f:y": {} } });
-    });
-  });
 }

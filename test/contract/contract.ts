@@ -4,6 +4,7 @@ import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe } from "vitest";
 import { NAMESPACE } from "../../src/api/builtin.ts";
 import { applyContract } from "./apply.ts";
+import { managedContract } from "./managed.ts";
 import { crdContract } from "./crd.ts";
 import { crudContract } from "./crud.ts";
 import { deletionContract } from "./deletion.ts";
@@ -30,6 +31,7 @@ const TOPICS: readonly ((server: Server) => void)[] = [
   watchContract,
   patchContract,
   applyContract,
+  managedContract,
   validationContract,
   deletionContract,
   namespaceContract,
