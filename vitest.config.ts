@@ -9,7 +9,12 @@ export default defineConfig({
       {
         test: {
           name: "fast",
-          include: ["src/**/*.test.ts", "tools/**/*.test.ts", "test/**/*.test.ts"],
+          include: [
+            "src/**/*.test.ts",
+            "sim/**/*.test.ts",
+            "tools/**/*.test.ts",
+            "test/**/*.test.ts",
+          ],
           exclude: ["test/**/*.real.test.ts"],
           testTimeout: 60_000,
         },

@@ -24,7 +24,7 @@ import { deleteObject, parseDeleteOptions } from "./remove.ts";
 import { parseTarget, type Target } from "./request.ts";
 import { parseSelection } from "./selection.ts";
 import { answerError, ApiError, methodNotAllowed, noSuchResource } from "./status.ts";
-import { Storage } from "./storage.ts";
+import { type Change, Storage } from "./storage.ts";
 import { createStore } from "./store.ts";
 import { System } from "./system.ts";
 import type { ApiAnswer, ApiRequest, JsonObject, ObjectAnswer, ServedType } from "./types.ts";
@@ -40,12 +40,17 @@ export interface EmbeddedClusterOptions {
   /** Changes kept for watches and past states before they are compacted away. */
   readonly historyLimit?: number;
   readonly watchLimit?: number;
+  /** As another embedded cluster has them, established: taken over unchecked, so that many clusters start quickly. */
+  readonly definitions?: readonly KubeObject[];
+  /** Told of every write within it: what changed, and the user agent of the request, if one is behind it. Must not throw. */
+  readonly onWrite?: (change: Change, userAgent: string | undefined) => void;
 }
 
 const DEFAULT_CIDRS = ["10.96.0.0/16", "fd00:10:96::/112"];
 const DEFAULT_HISTORY = 8192;
 const DEFAULT_WATCHES = 4096;
 const MANAGER = "kube-controller-manager";
+const CRDS = "customresourcedefinitions.apiextensions.k8s.io";
 
 type Handler = (call: Call) => ApiAnswer;
 
@@ -65,6 +70,8 @@ export class EmbeddedCluster {
   #typesListener: (() => void) | undefined;
   #stopped = false;
   #waiting = 0;
+  /** Behind the request that is being answered. */
+  #userAgent: string | undefined;
 
   constructor(options: EmbeddedClusterOptions) {
     const { clock, random } = options;
@@ -98,7 +105,10 @@ export class EmbeddedCluster {
       firstAddress,
       (ended) => this.#hub.end((watch) => ended.includes(watch.kind), true),
     );
+    for (const definition of options.definitions ?? []) storage.put(CRDS, definition);
     this.#hub.flush();
+    const { onWrite } = options;
+    if (onWrite !== undefined) storage.onChange((change) => onWrite(change, this.#userAgent));
     // As after a real server's start: versions from before it are too old to watch from.
     storage.compact();
   }
@@ -164,6 +174,7 @@ export class EmbeddedCluster {
     target: Target | undefined,
     effect: FaultEffect | undefined,
   ): ApiAnswer {
+    this.#userAgent = request.userAgent;
     try {
       if (target === undefined) throw noSuchResource();
       const kind = this.#findKind(target);
@@ -175,6 +186,7 @@ export class EmbeddedCluster {
       if (error instanceof ApiError) return answerError(error);
       throw error;
     } finally {
+      this.#userAgent = undefined;
       this.#hub.flush();
     }
   }
@@ -280,7 +292,7 @@ function hasSubresource(kind: Kind, subresource: string): boolean {
 /** Nothing new of a kind whose definition is going. */
 function refuseTerminating(engine: Engine, kind: Kind): void {
   if (kind.served.builtin) return;
-  const crd = engine.storage.get("customresourcedefinitions.apiextensions.k8s.io", kind.key);
+  const crd = engine.storage.get(CRDS, kind.key);
   if (crd?.metadata.deletionTimestamp === undefined) return;
   throw new ApiError({
     status: 405,

@@ -1,0 +1,176 @@
+// Invariants: writes at the moment they happen in, broken rules out. What must hold always, whatever is broken around it.
+
+import type { EndpointSlice } from "../src/api/builtin.ts";
+import type { ServiceExport, ServiceImport } from "../src/api/mcs.ts";
+import {
+  type ClusterId,
+  HUB_NAMESPACE,
+  KUBE_SERVICE_NAME_LABEL,
+  MANAGED_BY_LABEL,
+  MANAGED_LABEL,
+  memberNamespace,
+  SERVICE_NAME_LABEL,
+  SLICE_MANAGER,
+  SOURCE_CLUSTER_LABEL,
+} from "../src/api/names.ts";
+import type { Condition, KubeObject } from "../src/api/object.ts";
+import type { Change } from "../src/embedded/storage.ts";
+
+type Report = (rule: string, sentence: string) => void;
+
+export class Invariants {
+  readonly #report: Report;
+  /** Which cluster has, or had, the id. */
+  readonly #clusters = new Map<string, number>();
+  /** What endpoints the cluster's own slices ever had: "cluster namespace/service address", and "… ready". */
+  readonly #had = new Set<string>();
+  /** "cluster ip" to the import that has it. */
+  readonly #holders = new Map<string, string>();
+
+  constructor(report: Report) {
+    this.#report = report;
+  }
+
+  noteId(cluster: number, id: ClusterId): void {
+    this.#clusters.set(id, cluster);
+  }
+
+  checkWrite(cluster: number, change: Change, userAgent: string | undefined): void {
+    const isAgent = userAgent?.startsWith("agent ") === true;
+    if (isAgent) this.#checkOwnership(cluster, change);
+    switch (change.resource) {
+      case "endpointslices.discovery.k8s.io":
+        this.#checkSlice(cluster, change);
+        return;
+      case "serviceimports.multicluster.x-k8s.io":
+        this.#checkImport(cluster, change);
+        return;
+      case "serviceexports.multicluster.x-k8s.io":
+        if (change.type !== "DELETED") this.#checkExport(cluster, change.object);
+        return;
+      default:
+    }
+  }
+
+  checkHubWrite({ resource, key, object }: Change, userAgent: string | undefined): void {
+    if (userAgent?.startsWith("agent ") !== true) return;
+    const id = userAgent.slice("agent ".length) as ClusterId;
+    const { namespace, name } = object.metadata;
+    const isOwn = namespace === memberNamespace(id) || (namespace === HUB_NAMESPACE && name === id);
+    if (isOwn) return;
+    this.#report("members write only their own", `${id} wrote ${resource} ${key} on the hub`);
+  }
+
+  /** What users made stays as they made it, but for the status of their exports (R8). */
+  #checkOwnership(cluster: number, change: Change): void {
+    const { resource, key, type, object, previous } = change;
+    const isOurs = (each: KubeObject | undefined): boolean => {
+      const labels = each?.metadata.labels;
+      return labels?.[MANAGED_LABEL] === "true" || labels?.[MANAGED_BY_LABEL] === SLICE_MANAGER;
+    };
+    if (resource === "events" && type === "ADDED") return;
+    if (resource === "serviceexports.multicluster.x-k8s.io" && type === "MODIFIED") {
+      if (previous !== undefined && contentOf(previous) === contentOf(object)) return;
+    } else if (isOurs(previous ?? object)) return;
+    this.#report(
+      "no object of the user's is modified",
+      `the agent of cluster ${cluster} ${type} ${resource} ${key}`,
+    );
+  }
+
+  #checkSlice(cluster: number, { type, object, key }: Change): void {
+    const { metadata, endpoints } = object as EndpointSlice;
+    const labels = metadata.labels ?? {};
+    const { namespace = "" } = metadata;
+    if (type === "DELETED") return;
+    if (labels[MANAGED_BY_LABEL] !== SLICE_MANAGER) {
+      const service = `${namespace}/${labels[KUBE_SERVICE_NAME_LABEL]}`;
+      for (const { addresses, conditions } of endpoints ?? []) {
+        const had = `${cluster} ${service} ${addresses[0]}`;
+        this.#had.add(had);
+        if (conditions?.ready !== false) this.#had.add(`${had} ready`);
+      }
+      return;
+    }
+    const service = `${namespace}/${labels[SERVICE_NAME_LABEL]}`;
+    const source = this.#clusters.get(labels[SOURCE_CLUSTER_LABEL] ?? "");
+    for (const { addresses, conditions } of endpoints ?? []) {
+      const had = `${source} ${service} ${addresses[0]}`;
+      const isReady = conditions?.ready !== false;
+      if (this.#had.has(isReady ? `${had} ready` : had)) continue;
+      this.#report(
+        "no endpoint appears that its source never had",
+        `cluster ${cluster} has ${addresses[0]} ${isReady ? "ready" : "not ready"} of ${labels[SOURCE_CLUSTER_LABEL]} in slice ${key}`,
+      );
+    }
+  }
+
+  #checkImport(cluster: number, { type, object, previous, key }: Change): void {
+    const now: ServiceImport = object;
+    const before: ServiceImport | undefined = previous;
+    const ips = type === "DELETED" ? [] : (now.spec?.ips ?? []);
+    const ipsBefore = before?.spec?.ips ?? [];
+    const isSame = before?.metadata.uid === now.metadata.uid;
+    const wasAndIs = before?.spec?.type === "ClusterSetIP" && now.spec?.type === "ClusterSetIP";
+    if (type === "MODIFIED" && isSame && wasAndIs && ipsBefore.length > 0) {
+      if (ips.join() !== ipsBefore.join()) {
+        this.#report(
+          "the virtual IP of a living import never changes",
+          `cluster ${cluster} had ${ipsBefore.join()} and has ${ips.join()} for ${key}`,
+        );
+      }
+    }
+    for (const ip of ipsBefore) {
+      if (this.#holders.get(`${cluster} ${ip}`) === key) this.#holders.delete(`${cluster} ${ip}`);
+    }
+    for (const ip of ips) {
+      const other = this.#holders.get(`${cluster} ${ip}`);
+      if (other !== undefined && other !== key) {
+        this.#report("no two imports have one virtual IP", `${key} and ${other} have ${ip}`);
+      }
+      this.#holders.set(`${cluster} ${ip}`, key);
+    }
+    if (type === "DELETED") return;
+    const conditions = conditionsOf(now, this.#report, `import ${key} of cluster ${cluster}`);
+    if (conditions.get("Ready") === "True" && now.spec?.type === "ClusterSetIP" && !ips.length) {
+      this.#report("conditions never contradict each other", `${key} is ready without an IP`);
+    }
+  }
+
+  #checkExport(cluster: number, serviceExport: ServiceExport): void {
+    const { namespace, name } = serviceExport.metadata;
+    const where = `export ${namespace}/${name} of cluster ${cluster}`;
+    const conditions = conditionsOf(serviceExport, this.#report, where);
+    if (conditions.get("Ready") === "True" && conditions.get("Valid") !== "True") {
+      this.#report("conditions never contradict each other", `${where} is ready and not valid`);
+    }
+    if (conditions.get("Conflict") === "True" && conditions.get("Valid") !== "True") {
+      this.#report("conditions never contradict each other", `${where} conflicts and is not valid`);
+    }
+  }
+}
+
+function conditionsOf(
+  {
+    metadata,
+    status,
+  }: KubeObject & { readonly status?: { readonly conditions?: readonly Condition[] } },
+  report: Report,
+  where: string,
+): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  for (const { type, status: is, observedGeneration } of status?.conditions ?? []) {
+    // Of what was there before: nobody claims that it is so now.
+    if (observedGeneration !== undefined && observedGeneration !== metadata.generation) continue;
+    if (found.has(type)) report("conditions never contradict each other", `${where}: two ${type}`);
+    found.set(type, is);
+  }
+  return found;
+}
+
+/** All of it that is the user's. */
+function contentOf(object: KubeObject): string {
+  const { status: _, metadata, ...rest } = object as KubeObject & { readonly status?: unknown };
+  const { resourceVersion: __, managedFields: ___, ...kept } = metadata;
+  return JSON.stringify({ metadata: kept, ...rest });
+}

@@ -1,0 +1,128 @@
+// Command: `npm run simulate -- --seeds 100000`. Seeds in; how many worlds held, what broke, and how to see it again out.
+// Exits with 1 when a rule was broken, with 2 for a wrong call.
+
+import { availableParallelism } from "node:os";
+import { parseArgs } from "node:util";
+import { runCrew } from "./crew.ts";
+import { createProgress } from "./progress.ts";
+import { renderBroken, renderTotals, Totals } from "./report.ts";
+import { drawSchedule, type Part } from "./schedule.ts";
+import type { Answer, Order } from "./worker.ts";
+
+const USAGE = `usage: npm run simulate -- [--seeds 1000] [--from 1] [--jobs n] [--all]
+       npm run simulate -- --seed n [--steps 1,2,3] [--absent 0,1] [--trace]
+`;
+const SHRINK_BUDGET = 150;
+
+process.exitCode = await main(process.argv.slice(2));
+
+async function main(args: string[]): Promise<number> {
+  const call = parseCall(args);
+  if (call === undefined) {
+    process.stderr.write(USAGE);
+    return 2;
+  }
+  return call.seed === undefined ? runMany(call) : replay(call.seed, call);
+}
+
+interface CommandCall {
+  readonly seed: number | undefined;
+  readonly seeds: number;
+  readonly from: number;
+  readonly jobs: number;
+  /** Go on after the first that breaks. */
+  readonly all: boolean;
+  readonly part: Partial<Part>;
+  readonly trace: boolean;
+}
+
+async function runMany(call: CommandCall): Promise<number> {
+  const totals = new Totals();
+  const progress = createProgress(process.stderr, call.seeds);
+  await runCrew(listOrders(call), {
+    jobs: call.jobs,
+    shrinkBudget: SHRINK_BUDGET,
+    onAnswer: (answer) => {
+      totals.add(answer);
+      progress.show(totals);
+      if (answer.outcome.violations.length === 0) return true;
+      progress.clear();
+      process.stdout.write(renderBroken(answer));
+      return call.all;
+    },
+  });
+  progress.clear();
+  process.stdout.write(renderTotals(totals));
+  return totals.broken === 0 ? 0 : 1;
+}
+
+function* listOrders({ from, seeds }: CommandCall): Iterable<Order> {
+  for (let seed = from; seed < from + seeds; seed += 1) yield { seed };
+}
+
+async function replay(seed: number, call: CommandCall): Promise<number> {
+  const { steps = drawSchedule(seed).steps.map((_, at) => at), absent = [] } = call.part;
+  const answers: Answer[] = [];
+  await runCrew([{ seed, part: { steps, absent }, isTraced: call.trace }], {
+    jobs: 1,
+    shrinkBudget: 0,
+    onAnswer: (answer) => {
+      answers.push(answer);
+    },
+  });
+  for (const answer of answers) {
+    const { trace = [], outcome } = answer;
+    for (const line of trace) process.stdout.write(`${line}\n`);
+    process.stdout.write(
+      outcome.violations.length === 0
+        ? `seed ${seed} holds, trace ${outcome.hash}\n`
+        : renderBroken({ ...answer, part: { steps, absent } }),
+    );
+  }
+  return answers.every(({ outcome }) => outcome.violations.length === 0) ? 0 : 1;
+}
+
+function parseCall(args: string[]): CommandCall | undefined {
+  try {
+    const { values } = parseArgs({
+      args,
+      options: {
+        seed: { type: "string" },
+        seeds: { type: "string", default: "1000" },
+        from: { type: "string", default: "1" },
+        jobs: { type: "string", default: String(availableParallelism()) },
+        steps: { type: "string" },
+        absent: { type: "string" },
+        all: { type: "boolean", default: false },
+        trace: { type: "boolean", default: false },
+      },
+    });
+    return {
+      seed: values.seed === undefined ? undefined : parseNumber(values.seed),
+      seeds: parseNumber(values.seeds),
+      from: parseNumber(values.from),
+      jobs: Math.max(1, parseNumber(values.jobs)),
+      all: values.all,
+      part: {
+        ...(values.steps === undefined ? {} : { steps: parseList(values.steps) }),
+        ...(values.absent === undefined ? {} : { absent: parseList(values.absent) }),
+      },
+      trace: values.trace,
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+function parseList(text: string): readonly number[] {
+  return text
+    .split(",")
+    .filter((each) => each !== "")
+    .map(parseNumber);
+}
+
+function parseNumber(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`${text} is no number`);
+  return value;
+}

@@ -1,0 +1,53 @@
+// One life of one agent: it can die at any call it makes, before the call has an effect or after. Whatever it had under way
+// is never answered, and none of its timers comes back.
+
+export type Moment = "before" | "after";
+
+export class Process {
+  readonly name: string;
+  #isDead = false;
+  #doom: { callsLeft: number; readonly at: Moment; readonly onDeath: () => void } | undefined;
+  readonly #ends = new Set<() => void>();
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  get isDead(): boolean {
+    return this.#isDead;
+  }
+
+  /** It dies at that call from now on. */
+  doom(call: number, at: Moment, onDeath: () => void): void {
+    this.#doom = { callsLeft: call, at, onDeath };
+  }
+
+  /** True when this call is the last thing that it does. */
+  isLast(): false | Moment {
+    const doom = this.#doom;
+    if (doom === undefined || this.#isDead) return false;
+    doom.callsLeft -= 1;
+    return doom.callsLeft > 0 ? false : doom.at;
+  }
+
+  /** Its doom, now. */
+  meetDoom(): void {
+    const doom = this.#doom;
+    this.die();
+    doom?.onDeath();
+  }
+
+  die(): void {
+    if (this.#isDead) return;
+    this.#isDead = true;
+    this.#doom = undefined;
+    for (const end of this.#ends) end();
+    this.#ends.clear();
+  }
+
+  /** Called when it dies: the server notices that its connections are gone. Returns how to forget it. */
+  onDeath(end: () => void): () => void {
+    this.#ends.add(end);
+    return () => this.#ends.delete(end);
+  }
+}

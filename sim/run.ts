@@ -1,0 +1,194 @@
+// Run: a schedule in, what came of it out: broken rules, the hash of all that happened, counts. The same schedule has the
+// same outcome, on any machine.
+
+import { act } from "./action.ts";
+import { type Fault, troubleOf } from "./fault.ts";
+import { Observation, type Statistics, type Violation } from "./observe.ts";
+import { findUnrest } from "./quiet.ts";
+import type { Schedule, Step } from "./schedule.ts";
+import { SimTime } from "./time.ts";
+import { type Definitions, type Site, World } from "./world.ts";
+
+export interface Outcome {
+  readonly schedule: Schedule;
+  readonly violations: readonly Violation[];
+  readonly hash: string;
+  readonly virtualMs: number;
+  readonly statistics: Statistics;
+}
+
+export interface RunOptions {
+  readonly definitions: Definitions;
+  /** What happens is told to it, line by line. */
+  readonly trace?: string[];
+}
+
+/** How long after the last fault everything may take: a hub that seems to have lost most members is borne for ten minutes. */
+const SETTLE_MS = 700_000;
+const LOOK_EVERY_MS = 30_000;
+const QUIET_MS = 60_000;
+
+export async function runSchedule(schedule: Schedule, options: RunOptions): Promise<Outcome> {
+  const { seed, setting } = schedule;
+  const time = new SimTime();
+  const observation = new Observation(time, options.trace);
+  const { definitions } = options;
+  const world = new World(time, { seed, setting, observer: observation, definitions });
+  const run = { world, observation, beganMs: time.nowMs };
+  try {
+    for (const site of world.sites) {
+      if (setting.members[site.index] === true) await world.join(site);
+    }
+    for (const step of schedule.steps) {
+      if (observation.violations.length > 0) break;
+      await time.advanceTo(run.beganMs + step.atMs);
+      observation.noteStep(kindOf(step), JSON.stringify(step));
+      await take(run, step);
+    }
+    if (observation.violations.length === 0) await settleDown(run, setting.activeMs);
+  } finally {
+    world.end();
+  }
+  return {
+    schedule,
+    violations: observation.violations,
+    hash: observation.hash,
+    virtualMs: time.nowMs - run.beganMs,
+    statistics: observation.statistics,
+  };
+}
+
+interface Run {
+  readonly world: World;
+  readonly observation: Observation;
+  readonly beganMs: number;
+}
+
+export function kindOf(step: Step): string {
+  if ("do" in step) return `user: ${step.do}`;
+  return "fault" in step ? `fault: ${step.fault}` : `member: ${step.member}`;
+}
+
+async function take(run: Run, step: Step): Promise<void> {
+  const { world } = run;
+  if ("do" in step) {
+    await act(world.site(step.cluster).store, step);
+    return;
+  }
+  if ("fault" in step) {
+    inflict(run, step);
+    return;
+  }
+  const site = world.site(step.cluster);
+  switch (step.member) {
+    case "join":
+      await world.join(site);
+      return;
+    case "leave":
+      await world.leave(site);
+      return;
+    case "rename":
+      await world.leave(site);
+      await world.join(site, true);
+  }
+}
+
+function inflict(run: Run, fault: Fault): void {
+  const { world } = run;
+  const { time } = world;
+  const trouble = troubleOf(fault);
+  if (trouble !== undefined && "to" in fault && "forMs" in fault) {
+    const end = world.site(fault.cluster).lines[fault.to].add(trouble);
+    time.schedule(fault.forMs, end);
+    return;
+  }
+  switch (fault.fault) {
+    case "cut watches":
+      world.site(fault.cluster).lines[fault.to].breakStreams();
+      return;
+    case "compact":
+      compact(world, fault.server);
+      if (fault.cuts) for (const line of linesTo(world, fault.server)) line.breakStreams();
+      return;
+    case "restart server":
+      for (const line of linesTo(world, fault.server)) {
+        const end = line.add({ loses: ["requests", "answers"], refuses: true });
+        time.schedule(fault.forMs, end);
+      }
+      if (fault.compacts) compact(world, fault.server);
+      return;
+    case "crash":
+      crash(run, fault);
+      return;
+    case "clock": {
+      const skew = fault.cluster === "hub" ? world.hubSkew : world.site(fault.cluster).skew;
+      skew.ms += fault.jumpMs;
+      return;
+    }
+    case "partition":
+    case "slow":
+    case "errors":
+    case "late watch":
+    case "doubled watch":
+  }
+}
+
+function linesTo(world: World, server: number | "hub") {
+  return server === "hub"
+    ? world.sites.map((site) => site.lines.hub)
+    : [world.site(server).lines.own];
+}
+
+function compact(world: World, server: number | "hub"): void {
+  (server === "hub" ? world.hub : world.site(server).cluster).compact();
+}
+
+function crash(run: Run, fault: Extract<Fault, { readonly fault: "crash" }>): void {
+  const { world, observation } = run;
+  const site = world.site(fault.cluster);
+  const process = site.running?.process;
+  if (process === undefined) return;
+  const fall = (): void => {
+    if (site.running?.process !== process) return;
+    observation.note(`${process.name} dies`);
+    world.kill(site);
+    world.time.schedule(fault.downMs, () => world.start(site));
+  };
+  process.doom(fault.call, fault.at, fall);
+  world.time.schedule(fault.withinMs, fall);
+}
+
+/** Faults are over: within the bound everything is as it should be, and then nothing moves. */
+async function settleDown(run: Run, activeMs: number): Promise<void> {
+  const { world, observation, beganMs } = run;
+  const { time } = world;
+  await time.advanceTo(beganMs + activeMs);
+  observation.note("all faults end");
+  for (const site of world.sites) heal(world, site);
+  const deadlineMs = time.nowMs + SETTLE_MS;
+  for (;;) {
+    await time.advanceTo(time.nowMs + LOOK_EVERY_MS);
+    if (observation.violations.length > 0) return;
+    const unrest = await findUnrest(world);
+    if (unrest.length === 0) break;
+    if (time.nowMs < deadlineMs) continue;
+    for (const sentence of unrest) observation.report("at quiet all is as it should be", sentence);
+    return;
+  }
+  await time.advanceTo(time.nowMs + 10_000);
+  const quietFromMs = time.nowMs;
+  await time.advanceTo(quietFromMs + QUIET_MS);
+  const { lastAgentWrite } = observation;
+  if (lastAgentWrite !== undefined && lastAgentWrite.atMs > quietFromMs) {
+    observation.report("at quiet nothing is written", lastAgentWrite.what);
+  }
+  for (const sentence of await findUnrest(world)) {
+    observation.report("at quiet all is as it should be", sentence);
+  }
+}
+
+function heal(world: World, site: Site): void {
+  site.lines.own.clear();
+  site.lines.hub.clear();
+  world.start(site);
+}
