@@ -5,12 +5,14 @@ import { parseArgs } from "node:util";
 import { runChangeBench } from "./change.ts";
 import { runColdBench } from "./cold.ts";
 import { runListBench } from "./list.ts";
+import { runMemoryBench } from "./memory.ts";
 import { type BenchOptions, type BenchResult, isMet, renderResult } from "./table.ts";
 
 const BENCHES: Readonly<Record<string, (options: BenchOptions) => Promise<BenchResult>>> = {
   list: runListBench,
   change: runChangeBench,
   cold: runColdBench,
+  memory: runMemoryBench,
 };
 const USAGE = `usage: npm run bench -- [--quick] [--rounds 3] [${Object.keys(BENCHES).join("|")} …]\n`;
 

@@ -33,7 +33,8 @@ export async function measureCost(run: () => Promise<Measured>): Promise<Cost> {
   return { wallMs, cpuMs, heldBytes: after - before };
 }
 
-async function settledBytes(): Promise<number> {
+/** Heap and buffers in use, without garbage. */
+export async function settledBytes(): Promise<number> {
   // Sockets close and finalizers run in turns of the event loop between two collections.
   for (let turn = 0; turn < 3; turn++) {
     await new Promise((resolve) => {

@@ -17,12 +17,9 @@ import {
 } from "../api/mcs.ts";
 import {
   DERIVED_SERVICE_ANNOTATION,
-  KUBE_SERVICE_NAME_LABEL,
-  MANAGED_BY_LABEL,
   MANAGED_LABEL,
   SERVICE_NAME_LABEL,
   type ServiceKey,
-  SLICE_MANAGER,
   serviceKey,
   splitServiceKey,
 } from "../api/names.ts";
@@ -31,6 +28,7 @@ import type { Clock, Random } from "../ports/clock.ts";
 import type { Store } from "../ports/store.ts";
 import type { Freshness } from "../runtime/freshness.ts";
 import { createInformer, type InformerError, keyOf } from "../runtime/informer.ts";
+import { packSlice, type PackedSlice, unpackSlice } from "./packed.ts";
 
 export interface ClusterViewOptions {
   readonly store: Store;
@@ -54,7 +52,7 @@ export interface ClusterView {
   serviceExport(key: ServiceKey): ServiceExport | undefined;
   serviceImport(key: ServiceKey): ServiceImport | undefined;
   derived(key: ServiceKey): Service | undefined;
-  /** Slices of the local Service. */
+  /** Slices of the local Service, without what other clusters are not told. */
   sourceSlices(key: ServiceKey): readonly EndpointSlice[];
   /** Slices labelled for the import, whoever wrote them. */
   importedSlices(key: ServiceKey): readonly EndpointSlice[];
@@ -119,12 +117,13 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
     indexes: { derived: listOf(derivedOfImport) },
     onChange: (key, before, after) => noteImport(key as ServiceKey, SERVICE_IMPORT, before, after),
   });
-  const slices = createInformer<EndpointSlice>({
+  const slices = createInformer<EndpointSlice, PackedSlice>({
     ...shared(ENDPOINT_SLICE),
-    indexes: { source: listOf(sourceOfSlice), import: listOf(importOfSlice) },
+    project: packSlice,
+    indexes: { source: listOf(sourceOf), import: listOf(importOf) },
     onChange: (_, before, after) => {
-      for (const key of distinct(before, after, sourceOfSlice)) onExport(key);
-      for (const key of distinct(before, after, importOfSlice)) {
+      for (const key of distinct(before, after, sourceOf)) onExport(key);
+      for (const key of distinct(before, after, importOf)) {
         noteImport(key, ENDPOINT_SLICE, before, after);
       }
     },
@@ -156,15 +155,17 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
       const { namespace } = splitServiceKey(key);
       return corrected(key, SERVICE, services.get(`${namespace}/${derivedServiceName(key)}`));
     },
-    sourceSlices: (key) => slices.byIndex("source", key),
-    importedSlices: (key) =>
-      importFreshness.correct(key, ENDPOINT_SLICE, slices.byIndex("import", key)),
+    sourceSlices: (key) => slices.byIndex("source", key).map(unpackSlice),
+    importedSlices: (key) => {
+      const cached = slices.byIndex("import", key).map(unpackSlice);
+      return importFreshness.correct(key, ENDPOINT_SLICE, cached);
+    },
     exports: () => serviceExports.keys() as IterableIterator<ServiceKey>,
     imports: () =>
       new Set([
         ...(serviceImports.keys() as IterableIterator<ServiceKey>),
         ...services.list().flatMap((service) => importOfDerived(service) ?? []),
-        ...slices.list().flatMap((slice) => importOfSlice(slice) ?? []),
+        ...slices.list().flatMap((slice) => importOf(slice) ?? []),
       ]),
     stop: async () => {
       await Promise.all(informers.map((informer) => informer.stop()));
@@ -184,19 +185,12 @@ function derivedOfImport({ metadata }: ServiceImport): string | undefined {
   return name === undefined ? undefined : keyOf({ ...metadata, name });
 }
 
-function importOfSlice(slice: EndpointSlice): ServiceKey | undefined {
-  const { labels, namespace = "" } = slice.metadata;
-  const name = labels?.[SERVICE_NAME_LABEL];
-  return name === undefined ? undefined : serviceKey({ namespace, name });
+function sourceOf(slice: PackedSlice): ServiceKey | undefined {
+  return slice.sourceOf;
 }
 
-/** Imported slices are nobody's source: exporting them again would go round in circles. */
-function sourceOfSlice(slice: EndpointSlice): ServiceKey | undefined {
-  const { labels, namespace = "" } = slice.metadata;
-  const name = labels?.[KUBE_SERVICE_NAME_LABEL];
-  const isImported =
-    labels?.[MANAGED_BY_LABEL] === SLICE_MANAGER || importOfSlice(slice) !== undefined;
-  return name === undefined || isImported ? undefined : serviceKey({ namespace, name });
+function importOf(slice: PackedSlice): ServiceKey | undefined {
+  return slice.importOf;
 }
 
 function listOf<T>(read: (object: T) => string | undefined): (object: T) => readonly string[] {

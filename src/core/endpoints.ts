@@ -23,7 +23,7 @@ export function planEndpointShares(
 }
 
 /** References to pods mean nothing elsewhere, and hints are computed anew for the merged service (R50). */
-function shareEndpoint(endpoint: Endpoint): Endpoint {
+export function shareEndpoint(endpoint: Endpoint): Endpoint {
   const { addresses, conditions, hostname, zone, nodeName } = endpoint;
   return {
     addresses,
