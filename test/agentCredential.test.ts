@@ -128,6 +128,33 @@ describe("a token is renewed", () => {
     expect((await stored())?.token).toBe(credential.token);
   });
 
+  test("and written back later, when that failed once", async () => {
+    const { clock, cluster, keeper, asked, stored } = await aMember();
+    const fault = cluster.faults.add({
+      match: { resource: "secrets", verb: "update" },
+      fail: { status: 500, reason: "InternalError" },
+    });
+    await clock.advance(24 * HOUR_MS);
+    fault.remove();
+    await clock.advance(HOUR_MS);
+    expect(asked).toHaveLength(1);
+    expect((await stored())?.token).toBe(keeper.current());
+  });
+
+  test("and the next one over it, when it was written back and the answer was lost", async () => {
+    const { clock, cluster, keeper, stored } = await aMember();
+    const fault = cluster.faults.add({
+      match: { resource: "secrets", verb: "update" },
+      fail: { status: 500, reason: "InternalError" },
+      afterWrite: true,
+    });
+    await clock.advance(24 * HOUR_MS);
+    fault.remove();
+    await clock.advance(24 * HOUR_MS);
+    expect(keeper.current()).toContain("renewed-2");
+    expect((await stored())?.token).toBe(keeper.current());
+  });
+
   test("but never over the token of somebody who joined the cluster anew meanwhile", async () => {
     const { clock, rejoin, stored } = await aMember();
     await rejoin({ token: "joined-again" });

@@ -52,6 +52,10 @@ export function keepCredential(options: CredentialOptions): CredentialKeeper {
   const { store, clock, random, log } = options;
   const stopping = new AbortController();
   let token = options.credential.token;
+  /** What of ours the Secret may hold: a write that failed may have got there, and one that did not is made up for. */
+  const ours = new Set([token]);
+  let isSaved = true;
+  let renewedAtMs = -Infinity;
   let rereadAtMs = -Infinity;
   let rereading: Promise<boolean> | undefined;
 
@@ -77,15 +81,23 @@ export function keepCredential(options: CredentialOptions): CredentialKeeper {
   }
 
   async function renew(): Promise<void> {
-    const held = token;
-    const renewed = await bounded(options.requestToken);
     // In use before it is written: who restarts in between finds the old one, which is good for weeks.
-    token = renewed;
+    if (isSaved || clock.monotonic() - renewedAtMs >= DAY_MS) {
+      token = await bounded(options.requestToken);
+      ours.add(token);
+      isSaved = false;
+      renewedAtMs = clock.monotonic();
+    }
     const secret = await readSecret();
     const written = secret === undefined ? undefined : read(secret);
-    if (secret === undefined || written?.token !== held) return;
-    const next = renderCredential({ ...written, token: renewed }, secret);
-    await bounded((signal) => store.replace(SECRET, next, { signal }));
+    // Else it belongs to whoever joined the cluster anew.
+    if (secret !== undefined && written?.token !== undefined && ours.has(written.token)) {
+      const next = renderCredential({ ...written, token }, secret);
+      await bounded((signal) => store.replace(SECRET, next, { signal }));
+    }
+    isSaved = true;
+    ours.clear();
+    ours.add(token);
   }
 
   /** Undefined also when it does not belong to us any more. */
