@@ -72,7 +72,7 @@ export interface Informer<R> {
   byIndex(name: string, value: string): R[];
   /** Monotonic time of the last proof that the server is alive and the stream current; undefined before the first. */
   lastContact(): number | undefined;
-  /** Cuts a pause after a failure short, but none that the server asked for. */
+  /** Cuts a pause after a failure short, ever less while that does not help, and none that the server asked for. */
   retryNow(): void;
   /** No call to `onChange` after this. Resolves when nothing of it is left running. */
   stop(): Promise<void>;
@@ -81,6 +81,8 @@ export interface Informer<R> {
 const PAGE_LIMIT = 500;
 const BACKOFF = { baseMs: 500, capMs: 30_000 };
 const HEALTHY_MS = 60_000;
+/** Pauses that may be cut short in a row without a stream that lives: a server comes back in fits and starts. */
+const CUTS_FOR_NOTHING = 2;
 const SHORTEST_WATCH_SECONDS = 300;
 /** How long past its own end a watch may last, and how long one page may take, before we stop believing in it. */
 const WATCH_MARGIN_MS = 30_000;
@@ -121,6 +123,9 @@ export function createInformer<T extends KubeObject>(
   let expiriesInARow = 0;
   let hasRecovered = true;
   let pausing: AbortController | undefined;
+  let pausedAtMs = 0;
+  /** Pauses cut short since a stream last lived long. */
+  let cutsInARow = 0;
   let isAskedToWait = false;
 
   metrics?.objects(0);
@@ -139,6 +144,7 @@ export function createInformer<T extends KubeObject>(
   async function pause(pauseMs: number): Promise<void> {
     if (stopping.signal.aborted) return;
     pausing = new AbortController();
+    pausedAtMs = clock.monotonic();
     await sleep(clock, pauseMs, pausing.signal).catch(() => undefined);
     pausing = undefined;
     isAskedToWait = false;
@@ -216,7 +222,7 @@ export function createInformer<T extends KubeObject>(
     if (stopping.signal.aborted) return 0;
     const livedMs = openedMs === undefined ? 0 : clock.monotonic() - openedMs;
     if (ended === undefined) lastContactMs = clock.monotonic();
-    if (livedMs >= HEALTHY_MS) failuresInARow = 0;
+    if (livedMs >= HEALTHY_MS) failuresInARow = cutsInARow = 0;
     if (livedMs >= HEALTHY_MS && ended === undefined) return BACKOFF.baseMs * random();
     const error = ended?.error ?? new Error(`the server ended the watch after ${livedMs} ms`);
     if (isStoreError(error, "Gone", "BadRequest", "Invalid")) {
@@ -320,7 +326,13 @@ export function createInformer<T extends KubeObject>(
     byIndex: (name, value) => cache.byIndex(name, value),
     lastContact: () => lastContactMs,
     retryNow() {
-      if (!isAskedToWait) pausing?.abort();
+      if (pausing === undefined || pausing.signal.aborted || isAskedToWait) return;
+      // Else informers whose streams open and end at once would keep each other from ever pausing.
+      const idle = cutsInARow - CUTS_FOR_NOTHING;
+      const leastMs = idle <= 0 ? 0 : backoffMs(backoff, idle, random);
+      if (clock.monotonic() - pausedAtMs < leastMs) return;
+      cutsInARow++;
+      pausing.abort();
     },
     stop() {
       stopping.abort(new Error(`the informer of ${resource.plural} was stopped`));

@@ -204,6 +204,18 @@ test("told that the server is back, it cuts its pause short; but not one that th
   await informer.stop();
 });
 
+test("told again and again that the server is back though its own streams end at once, it pauses all the same", async () => {
+  const { clock, store, informer } = anInformer((store) => {
+    store.always.watch = new StoreError("Unreachable", "reset");
+  });
+  for (let times = 0; times < 600; times += 1) {
+    await clock.advance(100);
+    informer.retryNow();
+  }
+  expect(store.requestsOf("watch").length).toBeLessThan(12);
+  await informer.stop();
+});
+
 test("it tells once that the server is back after a failure, and not of a first success", async () => {
   let recoveries = 0;
   const { clock, store, informer } = anInformer(() => undefined, {
