@@ -22,6 +22,10 @@ export class Process {
     this.#doom = { callsLeft: call, at, onDeath };
   }
 
+  spare(): void {
+    this.#doom = undefined;
+  }
+
   /** True when this call is the last thing that it does. */
   isLast(): false | Moment {
     const doom = this.#doom;

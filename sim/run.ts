@@ -34,7 +34,7 @@ export async function runSchedule(schedule: Schedule, options: RunOptions): Prom
   const observation = new Observation(time, options.trace);
   const { definitions } = options;
   const world = new World(time, { seed, setting, observer: observation, definitions });
-  const run = { world, observation, beganMs: time.nowMs };
+  const run: Run = { world, observation, beganMs: time.nowMs, isOver: false };
   try {
     for (const site of world.sites) {
       if (setting.members[site.index] === true) await world.join(site);
@@ -62,6 +62,8 @@ interface Run {
   readonly world: World;
   readonly observation: Observation;
   readonly beganMs: number;
+  /** No faults any more. */
+  isOver: boolean;
 }
 
 export function kindOf(step: Step): string {
@@ -149,7 +151,7 @@ function crash(run: Run, fault: Extract<Fault, { readonly fault: "crash" }>): vo
   const process = site.running?.process;
   if (process === undefined) return;
   const fall = (): void => {
-    if (site.running?.process !== process) return;
+    if (run.isOver || site.running?.process !== process) return;
     observation.note(`${process.name} dies`);
     world.kill(site);
     world.time.schedule(fault.downMs, () => world.start(site));
@@ -164,6 +166,7 @@ async function settleDown(run: Run, activeMs: number): Promise<void> {
   const { time } = world;
   await time.advanceTo(beganMs + activeMs);
   observation.note("all faults end");
+  run.isOver = true;
   for (const site of world.sites) heal(world, site);
   const deadlineMs = time.nowMs + SETTLE_MS;
   for (;;) {
@@ -190,5 +193,6 @@ async function settleDown(run: Run, activeMs: number): Promise<void> {
 function heal(world: World, site: Site): void {
   site.lines.own.clear();
   site.lines.hub.clear();
+  site.running?.process.spare();
   world.start(site);
 }

@@ -21,6 +21,7 @@ export interface Heard {
   readonly namespace?: ImportInput["namespace"];
   readonly makesNamespace?: boolean;
   readonly refusedIp?: string;
+  readonly lastIps?: readonly string[];
 }
 
 export const NOW = "2026-01-01T00:00:00Z";
@@ -40,7 +41,7 @@ export function createImportWorld(): ImportWorld {
   const server = createSmallServer();
 
   function inputOf(heard: Heard): ImportInput {
-    const { contributions = [], liveness = {}, awaited = [], refusedIp } = heard;
+    const { contributions = [], liveness = {}, awaited = [], refusedIp, lastIps } = heard;
     return {
       cluster: id("a"),
       service: WEB,
@@ -54,6 +55,7 @@ export function createImportWorld(): ImportWorld {
       isComplete: awaited.every((cluster) => liveness[cluster] === "lost"),
       observed: server.observe(WEB),
       ...(refusedIp === undefined ? {} : { refusedIp }),
+      ...(lastIps === undefined ? {} : { lastIps }),
       now: NOW,
     };
   }

@@ -206,6 +206,24 @@ describe("the virtual IP", () => {
     expect(names(world.plan(six))).toEqual(["apply Service"]);
   });
 
+  test("R57: is not taken from an import that is there and not seen", () => {
+    const world = settled();
+    const unseen = createImportWorld();
+    const [write] = unseen.plan({ ...one, lastIps: importOf(world).spec?.ips ?? [] });
+    world.server.write(write!);
+    expect(importOf(world).spec).toMatchObject({ ips: ["10.96.0.1"], ipFamilies: ["IPv4"] });
+  });
+
+  test("R57: that it had is not shown where it was refused, nor in a family that it no longer has", () => {
+    const unseen = createImportWorld();
+    const six = { contributions: [aContribution(aShare("b", { ipFamilies: ["IPv6"] }))] };
+    for (const heard of [{ ...one, refusedIp: "taken" }, six]) {
+      const [write] = unseen.plan({ ...heard, lastIps: ["10.96.0.1"] });
+      expect(write).toMatchObject({ verb: "apply", resource: SERVICE_IMPORT });
+      expect(write).not.toHaveProperty("object.spec.ips");
+    }
+  });
+
   test("R18, R42: is not given where the cluster has none of the families", () => {
     const contributions = [aContribution(aShare("b", { ipFamilies: ["IPv6"] }), ["fd00::9"])];
     const world = settled({ contributions, families: ["IPv4"] });

@@ -131,9 +131,8 @@ function planPresence(
 ): Write[] {
   const { serviceImport, derived, slices } = input.observed;
   const ips = readOwnIps(input, view);
-  // While the derived Service is being made anew the import goes on showing what it had.
   const isRemade = view.derivedName !== undefined && derived === undefined;
-  const shown = isRemade ? (serviceImport?.spec?.ips ?? []) : ips;
+  const shown = isRemade ? readKeptIps(input, view) : ips;
   const due = [
     ...planServiceImport(view, shown, serviceImport),
     ...planVirtualIp(input, view),
@@ -144,6 +143,16 @@ function planPresence(
   const ready = judgeTakenName(input, view) ?? judgeImport(view, ips);
   const { now } = input;
   return planImportStatus({ serviceImport, clusters, hasSlices: true, ready, rejections, now });
+}
+
+/**
+ * While the derived Service is being made anew the import goes on showing what it had. Also when neither is seen: a cache
+ * that is behind must not make us write the import without the address that it has.
+ */
+function readKeptIps(input: ImportInput, view: ImportView): readonly string[] {
+  const { serviceImport } = input.observed;
+  if (serviceImport !== undefined) return serviceImport.spec?.ips ?? [];
+  return input.refusedIp === undefined ? orderByFamily(input.lastIps ?? [], view.ipFamilies) : [];
 }
 
 /** Nobody exports the service: what we made goes, what others made stays. */
