@@ -1,8 +1,7 @@
 // Observe: an EndpointSlice as the API server sent it in, what is kept of it out, and a slice again when somebody asks. As
-// objects the endpoints of a fleet would be the largest part of what an agent holds: they are kept as text, and what most
-// of them have in common only once for each slice.
+// objects the endpoints of a fleet would be the largest part of what an agent holds, so they are kept as text.
 
-import type { Endpoint, EndpointSlice } from "../api/builtin.ts";
+import { ENDPOINT_SLICE, type EndpointSlice } from "../api/builtin.ts";
 import {
   KUBE_SERVICE_NAME_LABEL,
   MANAGED_BY_LABEL,
@@ -11,7 +10,8 @@ import {
   SLICE_MANAGER,
   serviceKey,
 } from "../api/names.ts";
-import type { KubeObject } from "../api/object.ts";
+import { apiVersionOf, type KubeObject } from "../api/object.ts";
+import { foldEndpoints, unfoldEndpoints } from "../core/columns.ts";
 import { shareEndpoint } from "../core/endpoints.ts";
 import { narrowJson } from "../runtime/narrow.ts";
 
@@ -21,79 +21,33 @@ export interface PackedSlice extends KubeObject {
   readonly sourceOf: ServiceKey | undefined;
   /** The service whose import it belongs to. */
   readonly importOf: ServiceKey | undefined;
-  /** JSON of `Columns`. */
   readonly text: string;
 }
 
-type Trait = Omit<Endpoint, "addresses">;
-type Columns = readonly [
-  head: EndpointSlice,
-  /** What endpoints have besides their addresses, each that there is. */
-  traits: readonly Trait[],
-  /** For each endpoint its addresses and which of the traits is its own. */
-  addresses: readonly Endpoint["addresses"][],
-  traitOf: readonly number[],
-];
+const API_VERSION = apiVersionOf(ENDPOINT_SLICE);
 
 export function packSlice(slice: EndpointSlice): PackedSlice {
-  const { apiVersion, kind } = slice;
   const { managedFields: _, ...metadata } = slice.metadata;
   const { namespace = "", name = "", uid = "", resourceVersion = "" } = metadata;
   const importOf = importOfSlice(slice);
-  const sourceOf = importOf === undefined ? sourceOfSlice(slice) : undefined;
+  // Of what belongs to no import only what is shared is ever asked for: a reference to a pod is as long as all the rest.
+  // A slice without endpoints may come with null.
+  const endpoints =
+    importOf === undefined ? (slice.endpoints ?? []).map(shareEndpoint) : slice.endpoints;
   return {
-    apiVersion,
-    kind,
+    // Constants: one copy for all.
+    apiVersion: API_VERSION,
+    kind: ENDPOINT_SLICE.kind,
     metadata: { namespace, name, uid, resourceVersion },
-    sourceOf,
+    sourceOf: importOf === undefined ? sourceOfSlice(slice) : undefined,
     importOf,
-    text: narrowJson(
-      renderColumns(
-        { ...slice, metadata },
-        // Of what nobody imports only what is shared is ever asked for: a reference to a pod is as long as all the rest.
-        importOf === undefined ? shareEndpoint : identity,
-      ),
-    ),
+    text: narrowJson(foldEndpoints({ ...slice, metadata, endpoints }) ?? ""),
   };
 }
 
 /** But for managedFields the very slice, if it is part of an import; else without what other clusters are not told. */
 export function unpackSlice({ text }: PackedSlice): EndpointSlice {
-  const [head, traits, addresses, traitOf] = JSON.parse(text) as Columns;
-  if (addresses.length === 0) return head;
-  const endpoints = addresses.map((list, at) => ({
-    addresses: list,
-    ...traits[traitOf[at] ?? 0],
-  }));
-  return { ...head, endpoints };
-}
-
-function renderColumns(slice: EndpointSlice, pick: (endpoint: Endpoint) => Endpoint): string {
-  const { endpoints } = slice;
-  const traits = new Map<string, number>();
-  const addresses: Endpoint["addresses"][] = [];
-  const traitOf: number[] = [];
-  // A slice without endpoints may come with null.
-  for (const endpoint of endpoints ?? []) {
-    const { addresses: list, ...trait } = pick(endpoint);
-    const text = JSON.stringify(trait);
-    let index = traits.get(text);
-    if (index === undefined) {
-      index = traits.size;
-      traits.set(text, index);
-    }
-    addresses.push(list);
-    traitOf.push(index);
-  }
-  const head = addresses.length === 0 ? slice : { ...slice, endpoints: [] };
-  const [headText, addressText, traitOfText] = [head, addresses, traitOf].map((part) =>
-    JSON.stringify(part),
-  );
-  return `[${headText},[${[...traits.keys()].join(",")}],${addressText},${traitOfText}]`;
-}
-
-function identity(endpoint: Endpoint): Endpoint {
-  return endpoint;
+  return unfoldEndpoints(text) as EndpointSlice;
 }
 
 function importOfSlice(slice: EndpointSlice): ServiceKey | undefined {

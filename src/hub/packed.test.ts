@@ -30,7 +30,7 @@ test("a share keeps what writes and readers need, and nothing else", () => {
       resourceVersion: "7",
     },
     cluster: "east",
-    text: JSON.stringify(SPEC),
+    text: `[${JSON.stringify(SPEC)}]`,
   });
   expect(serviceOfShare(packed)).toBe("shop/web");
   expect(unpackSpec(packed)).toEqual(SPEC);

@@ -9,6 +9,7 @@ import {
 } from "../api/hubshare.ts";
 import { type ClusterId, memberOfNamespace, type ServiceKey } from "../api/names.ts";
 import { apiVersionOf, type KubeObject, type Resource } from "../api/object.ts";
+import { foldEndpoints, unfoldEndpoints } from "../core/columns.ts";
 import { serviceOfShareName } from "../core/wire.ts";
 import { narrowJson } from "../runtime/narrow.ts";
 
@@ -16,7 +17,7 @@ import { narrowJson } from "../runtime/narrow.ts";
 export interface PackedShare extends KubeObject {
   /** Undefined for a namespace that belongs to no member. */
   readonly cluster: ClusterId | undefined;
-  /** JSON of the spec; undefined when it is larger than any share can be, or when it belongs to nobody. */
+  /** The spec, its endpoints folded (core/columns.ts); undefined when it is larger than any share can be, or when it belongs to nobody. */
   readonly text: string | undefined;
 }
 
@@ -52,7 +53,7 @@ export const packServiceShare = createPacker(SERVICE_SHARE);
 export const packEndpointShare = createPacker(ENDPOINT_SHARE);
 
 export function unpackSpec(share: PackedShare): unknown {
-  return share.text === undefined ? undefined : JSON.parse(share.text);
+  return share.text === undefined ? undefined : unfoldEndpoints(share.text);
 }
 
 /** Undefined for a name that no share has. */
@@ -61,7 +62,7 @@ export function serviceOfShare(share: PackedShare): ServiceKey | undefined {
 }
 
 function pack(spec: unknown): string | undefined {
-  const text = JSON.stringify(spec) as string | undefined;
+  const text = foldEndpoints(spec);
   if (text === undefined || text.length > TEXT_MAX_LENGTH) return undefined;
   return narrowJson(text);
 }
