@@ -19,16 +19,22 @@ function healHub(world: World): void {
   for (const site of world.sites) world.hubLine(site).heal();
 }
 
+/** One service of two clusters, used in all. */
+async function startServing(world: World): Promise<void> {
+  const [east, west] = world.sites;
+  world.start({ pace: PACE });
+  await east.offer("web", ["10.1.0.1"]);
+  await west.offer("web", ["10.2.0.1"]);
+  await usableEverywhere(world, "web", ["10.1.0.1", "10.2.0.1"]);
+  await world.settle();
+}
+
 export function hubScenarios(scenario: DefineScenario): void {
   scenario(
     "the hub goes away: nothing is withdrawn or written; it returns: what changed meanwhile arrives (R65)",
     async (world) => {
       const [east, west] = world.sites;
-      world.start({ pace: PACE });
-      await east.offer("web", ["10.1.0.1"]);
-      await west.offer("web", ["10.2.0.1"]);
-      await usableEverywhere(world, "web", ["10.1.0.1", "10.2.0.1"]);
-      await world.settle();
+      await startServing(world);
       const vip = await readVip(west, "web");
       cutHub(world);
       world.forgetWrites();
@@ -55,11 +61,7 @@ export function hubScenarios(scenario: DefineScenario): void {
     "agents that start while the hub is away write nothing, and still repair what is theirs (R57)",
     async (world) => {
       const [east, west] = world.sites;
-      world.start({ pace: PACE });
-      await east.offer("web", ["10.1.0.1"]);
-      await west.offer("web", ["10.2.0.1"]);
-      await usableEverywhere(world, "web", ["10.1.0.1", "10.2.0.1"]);
-      await world.settle();
+      await startServing(world);
       const vip = await readVip(west, "web");
       await world.stop();
       cutHub(world);
@@ -93,11 +95,7 @@ export function hubScenarios(scenario: DefineScenario): void {
     "one cluster is cut off from the hub: it keeps what it has, the others let go of it, and all is back when it returns (R65 R66)",
     async (world) => {
       const [east, west, ...others] = world.sites;
-      world.start({ pace: PACE });
-      await east.offer("web", ["10.1.0.1"]);
-      await west.offer("web", ["10.2.0.1"]);
-      await usableEverywhere(world, "web", ["10.1.0.1", "10.2.0.1"]);
-      await world.settle();
+      await startServing(world);
       const vip = await readVip(east, "web");
       const before = await east.slices("web");
       world.hubLine(east).cut();
