@@ -1,7 +1,7 @@
 // Crew: seeds in, outcomes out as they come, run by worker threads over all cores.
 
 import { Worker } from "node:worker_threads";
-import { build } from "esbuild";
+import { build, type Plugin } from "esbuild";
 import type { Answer, Order, WorkerOptions } from "./worker.ts";
 
 export interface CrewOptions extends WorkerOptions {
@@ -13,7 +13,7 @@ export interface CrewOptions extends WorkerOptions {
 }
 
 /** One file, so that threads start quickly, whoever runs this. */
-export async function bundleWorker(): Promise<string> {
+export async function bundleWorker(plugins: Plugin[] = []): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [new URL("./worker.ts", import.meta.url).pathname],
     bundle: true,
@@ -22,6 +22,7 @@ export async function bundleWorker(): Promise<string> {
     target: "node20",
     write: false,
     logLevel: "error",
+    plugins,
   });
   return outputFiles[0]?.text ?? "";
 }
