@@ -9,7 +9,13 @@ import { setTimeout as pause } from "node:timers/promises";
 import { requireBinaries } from "./binaries.ts";
 import { type Credentials, renderKubeconfig, writeCredentials } from "./credentials.ts";
 import { type Daemons, startDaemons } from "./daemons.ts";
-import { apiserverFlags, controllerManagerFlags, etcdFlags } from "./flags.ts";
+import {
+  apiserverFlags,
+  AUDIT_POLICY,
+  auditFlags,
+  controllerManagerFlags,
+  etcdFlags,
+} from "./flags.ts";
 import { openReader, type Reader } from "./request.ts";
 
 export interface ClusterOptions {
@@ -18,6 +24,8 @@ export interface ClusterOptions {
   readonly serviceCidrs?: readonly [string, string];
   /** Default: true when there is a binary for it. */
   readonly controllerManager?: boolean;
+  /** Every request by a ServiceAccount is on record, see `auditPath`. Default: nothing is. */
+  readonly audit?: boolean;
 }
 
 export interface RealCluster {
@@ -32,6 +40,8 @@ export interface RealCluster {
   readonly version: string;
   /** Holds etcd.log, kube-apiserver.log, kube-controller-manager.log; removed by stop unless ISTHMUS_TEST_LOGS names a folder. */
   readonly logsPath: string;
+  /** One JSON object per request and line; written before the request is answered. Empty or absent without `audit`. */
+  readonly auditPath: string;
   /** Same port, same data; clients see their connections end. */
   restartApiserver(): Promise<void>;
   /** At once by default: asked politely, it waits for open watches to end. */
@@ -40,6 +50,10 @@ export interface RealCluster {
   /** Connections stay open and nothing answers: what a hung server or a silent network looks like. */
   pauseApiserver(): Promise<void>;
   resumeApiserver(): Promise<void>;
+  /** Killed on the spot; the API server stays, with nothing behind it. */
+  killEtcd(): Promise<void>;
+  /** With the data that it had. Resolves when the API server, which has to run, is ready again. */
+  startEtcd(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -67,17 +81,18 @@ export async function startCluster(options: ClusterOptions): Promise<RealCluster
     const launch = (daemon: string, file: string, args: readonly string[]): Promise<void> =>
       daemons.start({ name: daemon, file, args, log: logOf(daemon) });
 
-    const [credentials] = await Promise.all([
-      writeCredentials(folder, name),
-      launch("etcd", binaries.etcd, etcdFlags(folder)),
-    ]);
+    const launchEtcd = (): Promise<void> => launch("etcd", binaries.etcd, etcdFlags(folder));
+    const [credentials] = await Promise.all([writeCredentials(folder, name), launchEtcd()]);
+    const auditPath = logOf("audit");
+    const policyPath = join(folder, "audit-policy.json");
+    if (options.audit === true) writeFileSync(policyPath, JSON.stringify(AUDIT_POLICY));
+    const audit = options.audit === true ? auditFlags({ policyPath, auditPath }) : [];
     let server = await describeServer({ folder, name, credentials });
     const startApiserver = async (): Promise<void> => {
-      await launch(
-        "kube-apiserver",
-        binaries.kubeApiserver,
-        apiserverFlags({ folder, credentials, serviceCidrs, port: server.port }),
-      );
+      await launch("kube-apiserver", binaries.kubeApiserver, [
+        ...apiserverFlags({ folder, credentials, serviceCidrs, port: server.port }),
+        ...audit,
+      ]);
       await waitFor("kube-apiserver", { daemons, logOf }, () => isServing(server.reader));
     };
     for (let attempt = 1; ; attempt += 1) {
@@ -110,6 +125,7 @@ export async function startCluster(options: ClusterOptions): Promise<RealCluster
       hasControllerManager: controllerManager !== undefined,
       version: binaries.version,
       logsPath,
+      auditPath,
       stopApiserver,
       startApiserver,
       async restartApiserver() {
@@ -118,6 +134,11 @@ export async function startCluster(options: ClusterOptions): Promise<RealCluster
       },
       pauseApiserver: () => daemons.signal("kube-apiserver", "SIGSTOP"),
       resumeApiserver: () => daemons.signal("kube-apiserver", "SIGCONT"),
+      killEtcd: () => daemons.stop("etcd", "SIGKILL"),
+      async startEtcd() {
+        await launchEtcd();
+        await waitFor("kube-apiserver", { daemons, logOf }, () => isServing(server.reader));
+      },
       async stop() {
         await server.reader.close();
         await daemons.end();

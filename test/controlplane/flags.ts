@@ -48,6 +48,23 @@ export function apiserverFlags(options: {
   ];
 }
 
+/** Who asked what, by credential: the one witness that a process which has to keep silent cannot talk to. */
+export const AUDIT_POLICY = {
+  apiVersion: "audit.k8s.io/v1",
+  kind: "Policy",
+  omitStages: ["RequestReceived"],
+  // Administrators and the server itself are no suspects, and would fill the file.
+  rules: [{ level: "Metadata", userGroups: ["system:serviceaccounts"] }, { level: "None" }],
+} as const;
+
+export function auditFlags(options: {
+  /** Holds AUDIT_POLICY. */
+  readonly policyPath: string;
+  readonly auditPath: string;
+}): readonly string[] {
+  return [`--audit-policy-file=${options.policyPath}`, `--audit-log-path=${options.auditPath}`];
+}
+
 export function controllerManagerFlags(options: {
   readonly credentials: Credentials;
   readonly kubeconfigPath: string;
