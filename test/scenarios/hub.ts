@@ -60,7 +60,7 @@ export function hubScenarios(scenario: DefineScenario): void {
   scenario(
     "agents that start while the hub is away write nothing, and still repair what is theirs (R57)",
     async (world) => {
-      const [east, west] = world.sites;
+      const [, west] = world.sites;
       await startServing(world);
       const vip = await readVip(west, "web");
       await world.stop();
