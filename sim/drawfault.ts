@@ -67,7 +67,7 @@ const DRAWS: Readonly<Record<Fault["fault"], (drawn: Drawn) => Fault>> = {
   "restart server": ({ random, server, forMs }) => ({
     fault: "restart server",
     server,
-    forMs: Math.min(forMs, 40_000),
+    forMs: forMs * (flip(random, 0.2) ? 3 : 1),
     compacts: flip(random, 0.5),
   }),
   crash: ({ random, place }) => ({
@@ -85,8 +85,8 @@ const DRAWS: Readonly<Record<Fault["fault"], (drawn: Drawn) => Fault>> = {
   }),
 };
 
-export function drawFault(random: Random, clusters: number): Fault {
-  const cluster = between(random, 0, clusters - 1);
+export function drawFault(random: Random, clusters: readonly number[]): Fault {
+  const cluster = pick(random, clusters);
   const place: LinePlace = { cluster, to: flip(random, 0.6) ? "hub" : "own" };
   const server = flip(random, 0.5) ? ("hub" as const) : cluster;
   const forMs = pick(random, LASTING_MS);

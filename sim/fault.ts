@@ -57,3 +57,11 @@ export function troubleOf(fault: Fault): Trouble | undefined {
   if (fault.fault === "late watch") return { watchDelay: { ms: fault.ms, plural: fault.plural } };
   return fault.fault === "doubled watch" ? { duplicates: fault.share } : undefined;
 }
+
+/** The cluster whose heartbeats may stop by it. A hub that is away stops everybody's, which is nobody's fault. */
+export function victimOf(fault: Fault): number | undefined {
+  const { fault: kind } = fault;
+  if (kind === "restart server") return fault.server === "hub" ? undefined : fault.server;
+  if (kind === "partition" || kind === "slow" || kind === "errors") return fault.cluster;
+  return kind === "crash" ? fault.cluster : undefined;
+}

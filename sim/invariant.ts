@@ -18,6 +18,9 @@ import type { Change } from "../src/embedded/storage.ts";
 
 type Report = (rule: string, sentence: string) => void;
 
+/** A hub that is away, a restart, a clock that jumps, an observer that is cut off: none of them is a reason. */
+const NOTHING_WITHDRAWN = "nothing is withdrawn while its source is well";
+
 export class Invariants {
   readonly #report: Report;
   /** Which cluster has, or had, the id. */
@@ -27,8 +30,17 @@ export class Invariants {
   /** "cluster ip" to the import that has it. */
   readonly #holders = new Map<string, string>();
 
-  constructor(report: Report) {
+  readonly #isSteady: () => boolean;
+  /** Clusters that something was wrong with while the rest was steady. */
+  readonly #troubled = new Set<number>();
+
+  constructor(report: Report, isSteady: () => boolean) {
     this.#report = report;
+    this.#isSteady = isSteady;
+  }
+
+  noteTrouble(cluster: number): void {
+    this.#troubled.add(cluster);
   }
 
   noteId(cluster: number, id: ClusterId): void {
@@ -38,6 +50,7 @@ export class Invariants {
   checkWrite(cluster: number, change: Change, userAgent: string | undefined): void {
     const isAgent = userAgent?.startsWith("agent ") === true;
     if (isAgent) this.#checkOwnership(cluster, change);
+    if (isAgent && this.#isSteady()) this.#checkSteady(cluster, change);
     switch (change.resource) {
       case "endpointslices.discovery.k8s.io":
         this.#checkSlice(cluster, change);
@@ -52,8 +65,12 @@ export class Invariants {
     }
   }
 
-  checkHubWrite({ resource, key, object }: Change, userAgent: string | undefined): void {
+  checkHubWrite(change: Change, userAgent: string | undefined): void {
     if (userAgent?.startsWith("agent ") !== true) return;
+    const { resource, key, object } = change;
+    if (this.#isSteady() && change.type === "DELETED") {
+      this.#report(NOTHING_WITHDRAWN, `${userAgent} deleted ${resource} ${key} on the hub`);
+    }
     const id = userAgent.slice("agent ".length) as ClusterId;
     const { namespace, name } = object.metadata;
     const isOwn = namespace === memberNamespace(id) || (namespace === HUB_NAMESPACE && name === id);
@@ -76,6 +93,32 @@ export class Invariants {
       "no object of the user's is modified",
       `the agent of cluster ${cluster} ${type} ${resource} ${key}`,
     );
+  }
+
+  /** Users change nothing: nothing goes but the endpoints of clusters that something is wrong with. */
+  #checkSteady(cluster: number, { type, resource, key, object, previous }: Change): void {
+    const complain = (what: string): void =>
+      this.#report(NOTHING_WITHDRAWN, `the agent of cluster ${cluster} ${what} ${key}`);
+    if (resource === "endpointslices.discovery.k8s.io" && previous !== undefined) {
+      const source = this.#clusters.get(previous.metadata.labels?.[SOURCE_CLUSTER_LABEL] ?? "");
+      if (source === undefined || (source !== cluster && this.#troubled.has(source))) return;
+      if (type === "DELETED") complain("deleted slice");
+      const left = new Set(usableIn(object as EndpointSlice));
+      const lost = usableIn(previous as EndpointSlice).filter((each) => !left.has(each));
+      if (lost.length > 0) complain(`took ${lost.join()} out of slice`);
+      return;
+    }
+    if (type === "DELETED") complain(`deleted ${resource}`);
+    if (previous === undefined) return;
+    if (resource === "serviceexports.multicluster.x-k8s.io") {
+      const wasReady = readyOf(previous);
+      if (wasReady === "True" && readyOf(object) !== "True") complain("said not ready of export");
+    }
+    if (resource === "serviceimports.multicluster.x-k8s.io") {
+      const now = contributorsOf(object);
+      const gone = contributorsOf(previous).filter((each) => !now.includes(each));
+      if (gone.length > 0) complain(`no longer lists ${gone.join()} in import`);
+    }
   }
 
   #checkSlice(cluster: number, { type, object, key }: Change): void {
@@ -166,6 +209,22 @@ function conditionsOf(
     found.set(type, is);
   }
   return found;
+}
+
+/** "address", and "address ready". */
+function usableIn({ endpoints }: EndpointSlice): readonly string[] {
+  return (endpoints ?? []).flatMap(({ addresses, conditions }) => {
+    const address = addresses[0] ?? "";
+    return conditions?.ready === false ? [address] : [address, `${address} ready`];
+  });
+}
+
+function readyOf({ status }: ServiceExport): string | undefined {
+  return status?.conditions?.find(({ type }) => type === "Ready")?.status;
+}
+
+function contributorsOf({ status }: ServiceImport): readonly string[] {
+  return (status?.clusters ?? []).map(({ cluster }) => cluster);
 }
 
 /** All of it that is the user's. */

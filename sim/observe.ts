@@ -57,10 +57,17 @@ export class Observation implements Observer {
   readonly #trace: string[] | undefined;
   #hash = hashText("");
 
-  constructor(time: SimTime, trace?: string[]) {
+  /** `steadyFromMs`: users do nothing from then on. */
+  constructor(
+    time: SimTime,
+    options: { readonly steadyFromMs: number; readonly trace?: string[] | undefined },
+  ) {
     this.#time = time;
-    this.#trace = trace;
-    this.invariants = new Invariants((rule, sentence) => this.report(rule, sentence));
+    this.#trace = options.trace;
+    this.invariants = new Invariants(
+      (rule, sentence) => this.report(rule, sentence),
+      () => time.nowMs >= options.steadyFromMs,
+    );
   }
 
   get hash(): string {

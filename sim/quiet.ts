@@ -26,6 +26,7 @@ import {
   type ServiceKey,
   serviceKey,
   SLICE_MANAGER,
+  SOURCE_CLUSTER_LABEL,
   splitServiceKey,
 } from "../src/api/names.ts";
 import type { KubeObject, Resource } from "../src/api/object.ts";
@@ -42,6 +43,13 @@ import {
 } from "../src/core/wire.ts";
 import { isSameData, type Write } from "../src/core/write.ts";
 import type { Store } from "../src/ports/store.ts";
+import {
+  describeConditions,
+  describeFound,
+  expectConditions,
+  expectImport,
+  type Offer,
+} from "./model.ts";
 import type { Site, World } from "./world.ts";
 
 interface Objects {
@@ -58,6 +66,7 @@ export async function findUnrest(world: World): Promise<readonly string[]> {
   const all = new Map<Site, Objects>();
   for (const site of world.sites) all.set(site, await readObjects(site.store));
   const members = world.sites.filter(({ id }) => id !== undefined);
+  unrest.push(...compareWithModel(members, all));
   const shared = new Map<ServiceKey, Contribution[]>();
   for (const site of members) {
     for (const contribution of contributionsOf(site, all.get(site))) {
@@ -79,6 +88,79 @@ export async function findUnrest(world: World): Promise<readonly string[]> {
   }
   unrest.push(...(await findHubDifferences(world, shared)));
   return unrest;
+}
+
+/** Services, imports and endpoints, all that anybody has a name for. */
+function compareWithModel(
+  members: readonly Site[],
+  all: ReadonlyMap<Site, Objects>,
+): readonly string[] {
+  const unrest: string[] = [];
+  const everything = members.flatMap((site) => all.get(site) ?? []);
+  const keys = new Set(
+    everything.flatMap((objects) => [...objects.exports.keys(), ...importedServices(objects)]),
+  );
+  for (const key of keys) {
+    const { namespace, name } = splitServiceKey(key as ServiceKey);
+    const offers = members.map((site) => offerOf(site, all.get(site), key));
+    const wanted = expectImport(offers);
+    for (const [at, site] of members.entries()) {
+      const objects = all.get(site);
+      const home = objects?.namespaces.get(namespace);
+      if (objects === undefined) continue;
+      const found = describeFound(
+        {
+          serviceImport: objects.imports.get(key),
+          derived: objects.services.get(`${namespace}/${derivedServiceName(key as ServiceKey)}`),
+          slices: objects.slices.filter(({ metadata }) =>
+            isImportedSlice(metadata, namespace, name),
+          ),
+        },
+        SOURCE_CLUSTER_LABEL,
+      );
+      const due = home === undefined ? [] : wanted;
+      for (const sentence of due) {
+        if (!found.includes(sentence)) unrest.push(`${site.id} lacks for ${key}: ${sentence}`);
+      }
+      for (const sentence of found) {
+        if (!due.includes(sentence)) unrest.push(`${site.id} has for ${key}: ${sentence}`);
+      }
+      const offer = offers[at];
+      if (offer?.serviceExport === undefined) continue;
+      const told = describeConditions(offer.serviceExport);
+      const meant = expectConditions(offer, offers);
+      if (told !== meant) unrest.push(`${site.id} says of export ${key}: ${told}, not ${meant}`);
+    }
+  }
+  return unrest;
+}
+
+function isImportedSlice(
+  { namespace, labels }: KubeObject["metadata"],
+  home: string,
+  name: string,
+): boolean {
+  return namespace === home && labels?.[SERVICE_NAME_LABEL] === name;
+}
+
+function offerOf(site: Site, objects: Objects | undefined, key: string): Offer {
+  return {
+    cluster: site.id ?? "",
+    serviceExport: objects?.exports.get(key),
+    service: objects?.services.get(key),
+    slices: objects === undefined ? [] : ownSlices(objects, key as ServiceKey),
+  };
+}
+
+/** Of the users' own Service. */
+function ownSlices(objects: Objects, service: ServiceKey): readonly EndpointSlice[] {
+  const { namespace, name } = splitServiceKey(service);
+  return objects.slices.filter(
+    ({ metadata }) =>
+      metadata.namespace === namespace &&
+      metadata.labels?.[KUBE_SERVICE_NAME_LABEL] === name &&
+      metadata.labels[MANAGED_BY_LABEL] !== SLICE_MANAGER,
+  );
 }
 
 async function readObjects(store: Store): Promise<Objects> {
@@ -115,13 +197,7 @@ function contributionsOf(site: Site, objects: Objects | undefined): readonly Con
   return [...objects.exports.keys()].flatMap((key) => {
     const share = planShare(exportInput(cluster, key, objects));
     if (share === undefined) return [];
-    const { namespace, name } = splitServiceKey(share.service);
-    const slices = objects.slices.filter(
-      ({ metadata }) =>
-        metadata.namespace === namespace &&
-        metadata.labels?.[KUBE_SERVICE_NAME_LABEL] === name &&
-        metadata.labels[MANAGED_BY_LABEL] !== SLICE_MANAGER,
-    );
+    const slices = ownSlices(objects, share.service);
     const endpoints = planEndpointShares({ cluster, service: share.service }, slices);
     return [{ share, endpoints }];
   });
@@ -182,10 +258,7 @@ function findDifferences(
       observed: {
         serviceImport: objects.imports.get(service),
         derived: objects.services.get(`${namespace}/${derivedServiceName(service)}`),
-        slices: objects.slices.filter(
-          ({ metadata }) =>
-            metadata.namespace === namespace && metadata.labels?.[SERVICE_NAME_LABEL] === name,
-        ),
+        slices: objects.slices.filter(({ metadata }) => isImportedSlice(metadata, namespace, name)),
       },
       now: "2026-01-01T00:00:00Z",
     });

@@ -2,7 +2,7 @@
 // same outcome, on any machine.
 
 import { act } from "./action.ts";
-import { type Fault, troubleOf } from "./fault.ts";
+import { type Fault, troubleOf, victimOf } from "./fault.ts";
 import { Observation, type Statistics, type Violation } from "./observe.ts";
 import { findUnrest } from "./quiet.ts";
 import type { Schedule, Step } from "./schedule.ts";
@@ -31,16 +31,21 @@ const QUIET_MS = 60_000;
 export async function runSchedule(schedule: Schedule, options: RunOptions): Promise<Outcome> {
   const { seed, setting } = schedule;
   const time = new SimTime();
-  const observation = new Observation(time, options.trace);
+  const { steadyFromMs = Infinity } = setting;
+  const observation = new Observation(time, {
+    steadyFromMs: time.nowMs + steadyFromMs,
+    trace: options.trace,
+  });
   const { definitions } = options;
   const world = new World(time, { seed, setting, observer: observation, definitions });
-  const run: Run = { world, observation, beganMs: time.nowMs, isOver: false };
+  const run: Run = { world, observation, beganMs: time.nowMs, isSteady: false, isOver: false };
   try {
     for (const site of world.sites) {
       if (setting.members[site.index] === true) await world.join(site);
     }
     for (const step of schedule.steps) {
       if (observation.violations.length > 0) break;
+      if (step.atMs >= steadyFromMs && !run.isSteady) await becomeSteady(run, steadyFromMs);
       await time.advanceTo(run.beganMs + step.atMs);
       observation.noteStep(kindOf(step), JSON.stringify(step));
       await take(run, step);
@@ -62,6 +67,8 @@ interface Run {
   readonly world: World;
   readonly observation: Observation;
   readonly beganMs: number;
+  /** No user does anything any more. */
+  isSteady: boolean;
   /** No faults any more. */
   isOver: boolean;
 }
@@ -69,6 +76,16 @@ interface Run {
 export function kindOf(step: Step): string {
   if ("do" in step) return `user: ${step.do}`;
   return "fault" in step ? `fault: ${step.fault}` : `member: ${step.member}`;
+}
+
+/** Without faults a minute is enough. */
+async function becomeSteady(run: Run, steadyFromMs: number): Promise<void> {
+  const { world, observation, beganMs } = run;
+  run.isSteady = true;
+  await world.time.advanceTo(beganMs + steadyFromMs - 1);
+  for (const sentence of await findUnrest(world)) {
+    observation.report("without faults all is as it should be within a minute", sentence);
+  }
 }
 
 async function take(run: Run, step: Step): Promise<void> {
@@ -99,6 +116,8 @@ function inflict(run: Run, fault: Fault): void {
   const { world } = run;
   const { time } = world;
   const trouble = troubleOf(fault);
+  const victim = victimOf(fault);
+  if (victim !== undefined) run.observation.invariants.noteTrouble(victim);
   if (trouble !== undefined && "to" in fault && "forMs" in fault) {
     const end = world.site(fault.cluster).lines[fault.to].add(trouble);
     time.schedule(fault.forMs, end);

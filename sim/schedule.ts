@@ -17,6 +17,8 @@ export interface Setting {
   readonly skewsMs: readonly number[];
   readonly latency: Latency;
   readonly activeMs: number;
+  /** From here on only faults happen, and not to all clusters; absent: everything happens at all times. */
+  readonly steadyFromMs?: number;
 }
 
 export type Membership =
@@ -52,32 +54,58 @@ export function takePart(schedule: Schedule, part: Part): Schedule {
 const NAMESPACES = ["shop", "bank"];
 const NAMES = ["web", "db"];
 
+const QUIET_BEFORE_MS = 65_000;
 /** Most mistakes need few clusters; some need many. */
 const SIZES = [2, 2, 2, 3, 3, 3, 3, 4, 4, 5, 6, 8];
 
 export function drawSchedule(seed: number): Schedule {
   const random = createStream(seed, "schedule");
   const setting = drawSetting(random);
+  const { steadyFromMs } = setting;
   const steps: Step[] = [];
   // Something to lose before anything is lost.
   for (let cluster = 0; cluster < setting.clusters; cluster += 1) {
     steps.push(...drawBeginning(random, cluster));
   }
-  const actions = between(random, 5, 40);
-  for (let count = 0; count < actions; count += 1) {
-    steps.push({ atMs: drawTime(random, setting), ...drawAction(random, setting) });
-  }
-  const faults = flip(random, 0.1) ? 0 : between(random, 1, 14);
-  for (let count = 0; count < faults; count += 1) {
-    steps.push({ atMs: drawTime(random, setting), ...drawFault(random, setting.clusters) });
-  }
-  const changes = flip(random, 0.5) ? 0 : between(random, 1, 3);
-  for (let count = 0; count < changes; count += 1) {
-    const member = pickWeighted(random, { join: 1, leave: 1, rename: 1 });
-    const cluster = drawCluster(random, setting);
-    steps.push({ atMs: drawTime(random, setting), member, cluster });
-  }
+  steps.push(...(steadyFromMs === undefined ? drawTurmoil : drawAdversity)(random, setting));
   return { seed, setting, steps: steps.toSorted((a, b) => a.atMs - b.atMs) };
+}
+
+/** Everything at any time. */
+function drawTurmoil(random: Random, setting: Setting): readonly Step[] {
+  const { activeMs } = setting;
+  const all = [...Array(setting.clusters).keys()];
+  const atMs = (): number => drawTime(random, 0, activeMs);
+  const steps: Step[] = [];
+  for (let left = between(random, 5, 40); left > 0; left -= 1) {
+    steps.push({ atMs: atMs(), ...drawAction(random, setting) });
+  }
+  for (let left = flip(random, 0.1) ? 0 : between(random, 1, 14); left > 0; left -= 1) {
+    steps.push({ atMs: atMs(), ...drawFault(random, all) });
+  }
+  for (let left = flip(random, 0.5) ? 0 : between(random, 1, 3); left > 0; left -= 1) {
+    const member = pickWeighted(random, { join: 1, leave: 1, rename: 1 });
+    steps.push({ atMs: atMs(), member, cluster: drawCluster(random, setting) });
+  }
+  return steps;
+}
+
+/** Users first, then faults that spare at least one cluster. */
+function drawAdversity(random: Random, setting: Setting): readonly Step[] {
+  const { activeMs, steadyFromMs = 0, clusters } = setting;
+  const spared = between(random, 0, clusters - 1);
+  const others = [...Array(clusters).keys()].filter((at) => at !== spared);
+  const victims = others.slice(0, between(random, 1, others.length));
+  const steps: Step[] = [];
+  for (let left = between(random, 0, 20); left > 0; left -= 1) {
+    const atMs = drawTime(random, 0, steadyFromMs - QUIET_BEFORE_MS);
+    steps.push({ atMs, ...drawAction(random, setting) });
+  }
+  for (let left = between(random, 2, 12); left > 0; left -= 1) {
+    const atMs = drawTime(random, steadyFromMs, activeMs);
+    steps.push({ atMs, ...drawFault(random, victims) });
+  }
+  return steps;
 }
 
 function drawSetting(random: Random): Setting {
@@ -94,7 +122,9 @@ function drawSetting(random: Random): Setting {
       { lowMs: 2, highMs: 60 },
       { lowMs: 20, highMs: 400 },
     ]),
-    activeMs: 1_000 * pick(random, [90, 180, 300, 480]),
+    ...(flip(random, 0.4)
+      ? { steadyFromMs: 100_000, activeMs: 100_000 + pick(random, [90_000, 180_000, 360_000]) }
+      : { activeMs: pick(random, [90_000, 180_000, 300_000, 480_000]) }),
   };
 }
 
@@ -116,9 +146,9 @@ function drawBeginning(random: Random, cluster: number): Step[] {
 }
 
 /** Often the same moment for two things: what happens at once is where mistakes are. */
-function drawTime(random: Random, { activeMs }: Setting): number {
-  const ms = between(random, 0, activeMs);
-  return flip(random, 0.4) ? Math.floor(ms / 15_000) * 15_000 : ms;
+function drawTime(random: Random, fromMs: number, untilMs: number): number {
+  const ms = between(random, 0, untilMs - fromMs);
+  return fromMs + (flip(random, 0.4) ? Math.floor(ms / 15_000) * 15_000 : ms);
 }
 
 function drawCluster(random: Random, { clusters }: Setting): number {
