@@ -17,6 +17,8 @@
 // - `onChange` is called with the cache already changed. What it throws is reported, and the object is still stored.
 //   An object that `project` or an index function chokes on is reported, and the record before it is kept.
 // - The pause after a failure grows with each, is jittered, and starts small again only after a stream that lived a minute.
+//   Failures without an answer are counted apart: a server that comes back refuses and forgets for a moment, and need not
+//   be waited for as long as one that was away for hours.
 
 import type { KubeObject, ObjectMeta, Resource } from "../api/object.ts";
 import { type Clock, type Random, sleep } from "../ports/clock.ts";
@@ -78,6 +80,7 @@ export interface Informer<R> {
   stop(): Promise<void>;
 }
 
+const NO_ANSWER = ["Unreachable", "Timeout", "Unavailable", "Internal"] as const;
 const PAGE_LIMIT = 500;
 const BACKOFF = { baseMs: 500, capMs: 30_000 };
 const HEALTHY_MS = 60_000;
@@ -119,7 +122,7 @@ export function createInformer<T extends KubeObject>(
   let lastContactMs: number | undefined;
   /** Where a watch goes on; undefined: only a list can tell. */
   let resumeAt: string | undefined;
-  let failuresInARow = 0;
+  const failures = { answered: 0, unanswered: 0 };
   let expiriesInARow = 0;
   let hasRecovered = true;
   let pausing: AbortController | undefined;
@@ -222,7 +225,7 @@ export function createInformer<T extends KubeObject>(
     if (stopping.signal.aborted) return 0;
     const livedMs = openedMs === undefined ? 0 : clock.monotonic() - openedMs;
     if (ended === undefined) lastContactMs = clock.monotonic();
-    if (livedMs >= HEALTHY_MS) failuresInARow = cutsInARow = 0;
+    if (livedMs >= HEALTHY_MS) failures.answered = failures.unanswered = cutsInARow = 0;
     if (livedMs >= HEALTHY_MS && ended === undefined) return BACKOFF.baseMs * random();
     const error = ended?.error ?? new Error(`the server ended the watch after ${livedMs} ms`);
     if (isStoreError(error, "Gone", "BadRequest", "Invalid")) {
@@ -238,9 +241,10 @@ export function createInformer<T extends KubeObject>(
    */
   function failed(during: "list" | "watch", error: unknown, livedMs = 0): number {
     if (stopping.signal.aborted) return 0;
-    failuresInARow++;
+    const kind = isStoreError(error, ...NO_ANSWER) ? "unanswered" : "answered";
+    failures[kind]++;
     hasRecovered = false;
-    const growing = backoffMs(backoff, failuresInARow, random) - livedMs;
+    const growing = backoffMs(backoff, failures[kind], random) - livedMs;
     const leastMs = BACKOFF.baseMs * random();
     const askedMs = retryAfterMs(error, random);
     isAskedToWait = askedMs > 0;

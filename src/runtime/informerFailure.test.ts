@@ -186,6 +186,25 @@ test("pages that expire in the midst restart the list; if they always do, it is 
   ]);
 });
 
+test("a server that was away for long, and that refuses, stalls and has forgotten us when it is back, is soon followed again", async () => {
+  const { clock, store, informer } = anInformer();
+  await clock.advance(0);
+  store.always.watch = new StoreError("Unreachable", "refused");
+  store.endWatches(new StoreError("Unreachable", "cut"));
+  await clock.advance(10 * MINUTE);
+  store.always = {};
+  store.faults.watch.push(
+    new StoreError("Forbidden", "roles are not read yet", { status: 403 }),
+    new StoreError("TooManyRequests", "initializing", { status: 429, retryAfterSeconds: 1 }),
+    new StoreError("Gone", "too old", { status: 410 }),
+  );
+  informer.retryNow();
+  await clock.advance(5_000);
+  expect(store.requestsOf("list")).toHaveLength(2);
+  expect(store.openWatches).toBe(1);
+  await informer.stop();
+});
+
 test("told that the server is back, it cuts its pause short; but not one that the server asked for", async () => {
   const { clock, store, informer } = anInformer((store) => {
     store.always.list = new StoreError("Unreachable", "no route");
