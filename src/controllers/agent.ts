@@ -62,6 +62,9 @@ export function startAgent(options: AgentOptions): Agent {
   const say = createTeller(log);
   let member: Member | undefined;
   let isHubKnown = false;
+  /** The hub became known since the last heartbeat was sent, which failed for that. */
+  let isBeatDue = false;
+  let cutPause = (): void => undefined;
 
   async function run(): Promise<void> {
     const families = await prepare();
@@ -114,6 +117,7 @@ export function startAgent(options: AgentOptions): Agent {
 
   /** A cluster is heard while its API server answers: an agent that cannot see its pods must not vouch for them. */
   async function beat(): Promise<void> {
+    isBeatDue = false;
     if (!(await isClusterAnswering())) return;
     try {
       await within(HEARTBEAT_BOUND_MS, (bound) => hub.heartbeat(cluster, bound));
@@ -149,6 +153,9 @@ export function startAgent(options: AgentOptions): Agent {
     try {
       await hub.whenSynced();
       isHubKnown = true;
+      // The others have not heard of this cluster since the agent before us: they should not wait for the next turn.
+      isBeatDue = true;
+      cutPause();
     } catch (error) {
       log.debug("hub was closed before it was known", { error: describe(error) });
     }
@@ -169,7 +176,12 @@ export function startAgent(options: AgentOptions): Agent {
 
   /** False when it is time to stop. */
   async function pause(ms: number): Promise<boolean> {
-    await sleep(clock, ms, signal).catch(() => undefined);
+    const cut = new AbortController();
+    cutPause = () => cut.abort();
+    signal.addEventListener("abort", cutPause);
+    if (isBeatDue || signal.aborted) cutPause();
+    await sleep(clock, ms, cut.signal).catch(() => undefined);
+    signal.removeEventListener("abort", cutPause);
     return !signal.aborted;
   }
 

@@ -82,6 +82,12 @@ function observe(
 ): ImportInput {
   const { cluster, families, hub, view, addresses, livenessOf } = options;
   const derived = view.derived(service);
+  const contributions = hub.contributions(service);
+  const awaited = observeAwaited(hub, livenessOf);
+  // What we share ourselves need not be heard from the hub, which may be away for hours.
+  const isOwnKnown =
+    view.serviceExport(service) === undefined ||
+    contributions.some(({ share }) => share.cluster === cluster);
   addresses.note(service, readVirtualIps(derived));
   return {
     cluster,
@@ -89,10 +95,11 @@ function observe(
     families,
     namespace: observeNamespace(options, service),
     makesNamespace: options.policy.namespaces === "create",
-    contributions: hub.contributions(service),
+    contributions,
     rejections: hub.rejections(service),
     livenessOf,
-    ...observeAwaited(hub, livenessOf),
+    isAwaited: (source) => awaited.isAwaited(source) && !(source === cluster && isOwnKnown),
+    isComplete: awaited.isComplete,
     observed: {
       serviceImport: view.serviceImport(service),
       derived,

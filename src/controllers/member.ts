@@ -90,9 +90,10 @@ export function startMember(options: MemberOptions): Member {
   const exports = startQueue(
     "export",
     () => view.exports(),
-    async (service) => {
+    async (service, signal) => {
       try {
-        await publishExport(exporter, service);
+        // A hub that does not answer must not hold up the end; who closes the hub ends the write.
+        await untilStopped(publishExport(exporter, service), signal);
       } catch (error) {
         untold.add(service);
         reports.add(service);
@@ -216,8 +217,7 @@ export function startMember(options: MemberOptions): Member {
   }
 
   /** Rejects when it is time to stop. */
-  function untilStopped<T>(promise: Promise<T>): Promise<T> {
-    const { signal } = stopping;
+  function untilStopped<T>(promise: Promise<T>, signal = stopping.signal): Promise<T> {
     return new Promise((resolve, reject) => {
       const onAbort = (): void => reject(signal.reason);
       if (signal.aborted) onAbort();
