@@ -40,6 +40,7 @@ class Run {
     const context: CliContext = {
       out: (line) => this.lines.push(line),
       error: (line) => this.lines.push(line),
+      input: () => Promise.resolve(""),
       color: false,
       interactive: false,
       env: {},

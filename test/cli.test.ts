@@ -12,6 +12,7 @@ import { CRDS } from "../src/api/crds.ts";
 import { SERVICE_EXPORT, SERVICE_IMPORT } from "../src/api/mcs.ts";
 import { apiVersionOf } from "../src/api/object.ts";
 import { createAuthority, issueCertificate } from "../src/embedded/certificate.ts";
+import { encodeTicket } from "../src/hub/ticket.ts";
 import { createClient } from "../src/kube/client.ts";
 import { systemClock } from "../src/kube/clock.ts";
 import { loadKubeconfig } from "../src/kube/config.ts";
@@ -35,11 +36,13 @@ interface Run {
 }
 
 /** Temporary files of the command go to `temp`, so that a test can see what is left. */
-function isthmus(args: readonly string[], temp: string): Run {
+function isthmus(args: readonly string[], temp: string, input: "ignore" | "pipe" = "ignore"): Run {
   const child = spawn(process.execPath, [command, ...args], {
     env: { PATH: process.env["PATH"], HOME: temp, TMPDIR: temp },
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: [input, "pipe", "pipe"],
   });
+  // A process that ends early does not read what it was given.
+  child.stdin?.on("error", () => {});
   onTestFinished(() => void child.kill("SIGKILL"));
   let text = "";
   const waiting = new Set<() => void>();
@@ -47,8 +50,8 @@ function isthmus(args: readonly string[], temp: string): Run {
     text += chunk.toString();
     for (const look of waiting) look();
   };
-  child.stdout.on("data", read);
-  child.stderr.on("data", read);
+  child.stdout?.on("data", read);
+  child.stderr?.on("data", read);
   const exit = new Promise<number | null>((resolve) => child.on("close", resolve));
   return {
     process: child,
@@ -198,10 +201,36 @@ describe("one clear sentence and a non-zero exit", () => {
   });
 });
 
-test("a wrong flag is refused with exit code 2 and the flag's name", async () => {
+test("a wrong flag is refused with exit code 2, the flag's name and where to look", async () => {
   const run = isthmus(["demo", "--fats"], temporaryDirectory());
   expect(await run.exit).toBe(2);
   expect(run.output()).toContain("--fats");
+  expect(run.output()).toContain("--help");
+});
+
+test("help names no default that goes without saying", async () => {
+  const run = isthmus(["join", "--help"], temporaryDirectory());
+  expect(await run.exit).toBe(0);
+  expect(run.output()).toContain("--pod-cidr");
+  expect(run.output()).not.toContain("(default: ");
+});
+
+test("a join token on standard input is waited for, however late and in how many pieces it comes", async () => {
+  const temp = temporaryDirectory();
+  const file = kubeconfig(temp, { server: "https://127.0.0.1:1" });
+  const args = ["join", "--token", "-", "--cluster-id", "east", "--kubeconfig", file];
+  const ticket = encodeTicket({ server: "https://127.0.0.1:2", token: "sesame", name: "abc" });
+  const run = isthmus(args, temp, "pipe");
+  const input = run.process.stdin!;
+  // More than fits into a pipe: it is taken only by a process that reads on.
+  await new Promise((resolve) => input.write("\n".repeat(4_000_000), resolve));
+  input.end(`${ticket}\n`);
+  expect(await run.exit).toBe(1);
+  expect(run.output()).toContain("cannot reach https://127.0.0.1:1");
+
+  const empty = isthmus(args, temp, "ignore");
+  expect(await empty.exit).toBe(1);
+  expect(empty.output()).toContain("standard input is empty");
 });
 
 test("crds print gives YAML that names every definition", async () => {

@@ -21,6 +21,7 @@ export async function runCommand(
   const code = await runCli(args, {
     out: (line) => out.push(line),
     error: (line) => err.push(line),
+    input: () => Promise.resolve(""),
     color: false,
     interactive: false,
     env: {},

@@ -115,7 +115,9 @@ describe("hub token", () => {
     for (const args of [
       ["hub", "token"],
       ["hub", "token", "list"],
+      ["hub", "token", "delete", "abc"],
       ["hub", "evict", "east"],
+      ["hub", "evict", "--lost-for", "1h"],
     ]) {
       expect(await mustRefuse([...args, ...away.at])).toContain("HubMissing");
     }
@@ -170,6 +172,7 @@ describe("join", () => {
     const flags = ["--token", token, "--region", "eu", "--zone", "eu-1"];
     const out = await mustRun(joinArgs(away, "east", ...flags));
     expect(out).toContain("isthmus agent");
+    expect(out).toMatch(/^Namespace +isthmus-system +created$/m);
     expect((await hub.admin.get(CLUSTER_MEMBER, EAST))?.spec).toEqual({
       podCIDRs: ["10.2.0.0/16"],
       serviceCIDRs: [...away.cluster.serviceCidrs],
@@ -229,8 +232,21 @@ describe("join", () => {
     const overlap = ["join", "--cluster-id", "east", "--pod-cidr", "10.1.128.0/17", ...asAdmin()];
     expect(await mustRefuse([...overlap, ...away.at])).toContain("AddressRangesOverlap");
     await mustRun(joinArgs(away, "east", ...asAdmin()));
-    await mustRun(["join", "--pod-cidr", "10.3.0.0/16", ...asAdmin(), ...away.at]);
+    const out = await mustRun(["join", "--pod-cidr", "10.3.0.0/16", ...asAdmin(), ...away.at]);
+    expect(out).toMatch(/^east declares now:\n +pods +10\.3\.0\.0\/16$/m);
+    const again = await mustRun(["join", "--pod-cidr", "10.3.0.0/16", ...asAdmin(), ...away.at]);
+    expect(again).not.toContain("declares");
     expect((await hub.admin.get(CLUSTER_MEMBER, EAST))?.spec.podCIDRs).toEqual(["10.3.0.0/16"]);
+  });
+
+  test("an address of the hub that does not answer here may answer the cluster: the administrator is warned", async () => {
+    const nowhere = ["--hub-server", "https://127.0.0.1:1"];
+    const { code, err } = await runCommand(joinArgs(away, "east", ...asAdmin(), ...nowhere));
+    expect(code).toBe(0);
+    expect(err).toContain("does not answer at https://127.0.0.1:1");
+    expect(await mustRefuse(joinArgs(away, "east", ...asAdmin()))).toContain("--hub-kubeconfig");
+    await mustRun(["leave", ...asAdmin(), ...away.at]);
+    expect(await hub.admin.get(CLUSTER_MEMBER, EAST)).toBeUndefined();
   });
 
   test("with a token, which cannot see the others, it warns of ranges that overlap", async () => {
@@ -250,6 +266,7 @@ describe("join", () => {
       ["AddressRangesUnknown", ["--cluster-id", "east"]],
       ["ArgumentInvalid", ["--cluster-id", "east", "--pod-cidr", "10.0.0.0"]],
       ["ArgumentInvalid", ["--cluster-id", "east", "--region", "a b"]],
+      ["ArgumentInvalid", ["--cluster-id", "east", "--hub-server", "https://127.0.0.1:1"]],
     ];
     for (const [code, flags] of cases) {
       expect(await mustRefuse(["join", "--token", token, ...flags, ...away.at])).toContain(code);

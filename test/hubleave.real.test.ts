@@ -259,6 +259,7 @@ describe("leave", () => {
     const before = await inventory(away);
     const err = await mustRefuse(["leave", ...away.at]);
     expect(err).toContain("ServerUnreachable");
+    expect(err).toContain("Run it again when the hub answers");
     expect(err).toContain("--local-only");
     expect((await inventory(away)).filter((line) => !line.startsWith("Lease/"))).toEqual(before);
     const { code, err: said } = await runCommand(["leave", "--local-only", ...away.at]);

@@ -2,6 +2,8 @@
 
 import { homedir } from "node:os";
 import process from "node:process";
+import { addAbortSignal } from "node:stream";
+import { text } from "node:stream/consumers";
 import { runCli } from "../cli/program.ts";
 import { systemClock, systemRandom } from "../kube/clock.ts";
 
@@ -19,6 +21,7 @@ process.stdout.on("error", () => process.exit(0));
 process.exitCode = await runCli(process.argv.slice(2), {
   out: (line) => process.stdout.write(`${line}\n`),
   error: (line) => process.stderr.write(`${line}\n`),
+  input: () => text(addAbortSignal(stop.signal, process.stdin)),
   color: process.stdout.isTTY && process.env["NO_COLOR"] === undefined,
   interactive: process.stdin.isTTY && process.stdout.isTTY,
   env: process.env,

@@ -5,6 +5,8 @@ import type { Clock, Random } from "../ports/clock.ts";
 export interface CliContext {
   readonly out: (line: string) => void;
   readonly error: (line: string) => void;
+  /** All of standard input. */
+  readonly input: () => Promise<string>;
   readonly color: boolean;
   /** A person sits at the other end. */
   readonly interactive: boolean;

@@ -24,6 +24,7 @@ import {
   handOut,
   type HubFlags,
   refuseNoHub,
+  requireHub,
   requireServer,
   SERVER_ANNOTATION,
 } from "./jointoken.ts";
@@ -103,6 +104,7 @@ export async function hubEvict(
     flags.lostFor === undefined ? undefined : parseDuration(flags.lostFor, "--lost-for");
   await withClusters(context, async (clusters) => {
     const { store } = clusters.open(flags);
+    await requireHub(store, signal);
     const hub = { store, isAdmin: true };
     const chosen =
       lostForMs === undefined

@@ -1,7 +1,7 @@
 // CLI: `isthmus join`: makes a cluster a member of a hub, with a join token or with the hub administrator's kubeconfig.
 
 import { randomBytes } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { MEMBER_CRDS } from "../api/crds.ts";
 import type { KubeObject } from "../api/object.ts";
 import { Problem } from "../api/problem.ts";
@@ -48,7 +48,7 @@ interface Entrance {
 
 export async function runJoin(context: CliContext, flags: JoinFlags): Promise<void> {
   const { clock, signal } = context;
-  const ticket = readTicket(flags);
+  const ticket = await readTicket(context, flags);
   const given = readGiven(flags);
   await withClusters(context, async (clusters) => {
     const cluster = clusters.open(flags);
@@ -81,9 +81,13 @@ export async function runJoin(context: CliContext, flags: JoinFlags): Promise<vo
       printPlan(context, plan, entrance);
       return;
     }
-    if (!plan.isMember) printDeclared(context, plan, server);
+    if (!plan.isMember) {
+      const title = `${plan.cluster} joins the hub at ${server} and declares:`;
+      printDeclared(context, plan, title);
+    }
     const result = await carryOutJoin({ store: cluster.store, door, connect, clock, signal }, plan);
-    if (!plan.isMember) context.out("");
+    if (result.isDeclaredAnew) printDeclared(context, plan, `${plan.cluster} declares now:`);
+    if (!plan.isMember || result.isDeclaredAnew) context.out("");
     printPlaced(context, result.placed);
     warn(context, result.warnings);
     context.out("");
@@ -96,7 +100,7 @@ export async function runJoin(context: CliContext, flags: JoinFlags): Promise<vo
   });
 }
 
-function readTicket(flags: JoinFlags): Ticket | undefined {
+async function readTicket(context: CliContext, flags: JoinFlags): Promise<Ticket | undefined> {
   const hasHub = flags.hubKubeconfig !== undefined || flags.hubContext !== undefined;
   if ((flags.token === undefined) !== hasHub) {
     const message =
@@ -105,21 +109,31 @@ function readTicket(flags: JoinFlags): Ticket | undefined {
     throw new Problem("ArgumentInvalid", message, { hint });
   }
   if (flags.token === undefined) return undefined;
-  const parsed = parseTicket(readToken(flags.token));
+  if (flags.hubServer !== undefined) {
+    const hint =
+      "Make a token for another address: isthmus hub token --server https://…, on the hub.";
+    throw new Problem("ArgumentInvalid", "--hub-server does not go with --token", { hint });
+  }
+  const parsed = parseTicket(await readToken(context, flags.token));
   if (parsed.ok) return parsed.value;
   throw new Problem("JoinTokenInvalid", `the join token cannot be read. ${parsed.problem}`);
 }
 
 /** "-" is standard input, "@file" a file: a token on the command line can be seen by others on the machine. */
-function readToken(text: string): string {
+async function readToken(context: CliContext, text: string): Promise<string> {
   if (text !== "-" && !text.startsWith("@")) return text;
-  const file = text.slice(1);
+  const where = text === "-" ? "standard input" : text.slice(1);
+  let found: string;
   try {
-    return readFileSync(text === "-" ? 0 : file, "utf8");
+    found = await (text === "-" ? context.input() : readFile(where, "utf8"));
   } catch (cause) {
-    const where = text === "-" ? "standard input" : file;
-    throw new Problem("JoinTokenInvalid", `the join token cannot be read from ${where}`, { cause });
+    if (context.signal.aborted) throw new Problem("Interrupted", "stopped before it was done");
+    const why = (cause as NodeJS.ErrnoException).code === "ENOENT" ? ": there is no such file" : "";
+    const message = `the join token cannot be read from ${where}${why}`;
+    throw new Problem("JoinTokenInvalid", message, { cause });
   }
+  if (found.trim() !== "") return found;
+  throw new Problem("JoinTokenInvalid", `${where} is empty, and should hold a join token`);
 }
 
 async function enter(
@@ -183,10 +197,9 @@ function readCidrs(given: readonly string[], flag: string, most: number): readon
   throw new Problem("ArgumentInvalid", `at most ${most} ranges can be given with ${flag}`);
 }
 
-function printDeclared(context: CliContext, plan: JoinPlan, server: string): void {
-  const { cluster, spec } = plan;
+function printDeclared(context: CliContext, { spec }: JoinPlan, title: string): void {
   const { region, zones = [] } = spec.topology ?? {};
-  context.out(`${cluster} joins the hub at ${server} and declares:`);
+  context.out(title);
   context.out(`  pods      ${(spec.podCIDRs ?? []).join(", ")}`);
   context.out(`  services  ${(spec.serviceCIDRs ?? []).join(", ")}`);
   if (region !== undefined) context.out(`  region    ${region}`);

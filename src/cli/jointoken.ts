@@ -2,6 +2,7 @@
 
 import { NAMESPACE } from "../api/builtin.ts";
 import { HUB_NAMESPACE } from "../api/names.ts";
+import type { KubeObject } from "../api/object.ts";
 import { Problem } from "../api/problem.ts";
 import {
   createJoinToken,
@@ -45,8 +46,7 @@ export async function hubToken(context: CliContext, flags: TokenFlags): Promise<
   const { signal } = context;
   await withClusters(context, async (clusters) => {
     const hub = clusters.open(flags);
-    const namespace = await hub.store.get(NAMESPACE, { name: HUB_NAMESPACE }, { signal });
-    if (namespace === undefined) throw hubMissing();
+    const namespace = await requireHub(hub.store, signal);
     const remembered = namespace.metadata.annotations?.[SERVER_ANNOTATION];
     await handOut(context, clusters, { hub, flags, remembered }).catch(refuseNoHub);
   });
@@ -174,6 +174,7 @@ export async function hubTokenDelete(
   const { signal } = context;
   await withClusters(context, async (clusters) => {
     const { store } = clusters.open(flags);
+    await requireHub(store, signal);
     if (!(await deleteJoinToken(store, name, signal))) {
       throw new Problem("ArgumentInvalid", `the hub has no join token "${name}"`, {
         hint: "isthmus hub token list shows those that it has.",
@@ -181,6 +182,16 @@ export async function hubTokenDelete(
     }
     context.out(`Join token ${name} is deleted, and no longer accepted.`);
   });
+}
+
+/** Its namespace: what is not there on any other cluster either must not be reported as gone or done. */
+export async function requireHub(
+  store: Cluster["store"],
+  signal: AbortSignal,
+): Promise<KubeObject> {
+  const namespace = await store.get(NAMESPACE, { name: HUB_NAMESPACE }, { signal });
+  if (namespace === undefined) throw hubMissing();
+  return namespace;
 }
 
 function hubMissing(cause?: unknown): Problem {

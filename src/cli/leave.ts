@@ -87,7 +87,7 @@ async function leaveHub(context: CliContext, hub: HubAccess, { cluster, server }
         ? `the hub at ${server} does not know the cluster any more, or has taken its permissions: ${message}`
         : `the hub at ${server} cannot be told: ${message}`,
       {
-        hint: `isthmus leave --local-only removes what is in the cluster. What the hub still has goes with: isthmus hub evict ${cluster}, on the hub.`,
+        hint: `${isStranger ? "" : "Run it again when the hub answers. If it never will: "}isthmus leave --local-only removes what is in the cluster. What the hub still has goes with: isthmus hub evict ${cluster}, on the hub.`,
         cause,
       },
     );

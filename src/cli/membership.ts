@@ -28,7 +28,10 @@ function addHub(program: Command, context: CliContext): void {
       await hubInit(context, flags);
     });
 
-  const token = hub.command("token").description("join tokens: make one, list or delete them");
+  const token = hub
+    .command("token")
+    .description("join tokens: make one, list or delete them")
+    .addHelpText("after", "\nFlags of `hub token` itself, such as --ttl: hub token create --help");
   withCluster(token.command("create", { isDefault: true }), "the hub")
     .description("make a join token and print the line to join with (what `hub token` does)")
     .option("--ttl <time>", "how long it may be used, such as 30m, 8h or 7d", "1h")

@@ -1,6 +1,6 @@
 // CLI: arguments in, exit code out. Names the commands; each command lives in its own file and is loaded when asked for.
 
-import { Command, CommanderError, Option } from "commander";
+import { Command, CommanderError, Help, Option } from "commander";
 import pc from "picocolors";
 import { isProblem, Problem } from "../api/problem.ts";
 import { VERSION } from "../api/version.ts";
@@ -29,6 +29,8 @@ function createProgram(context: CliContext): Command {
     .description("Multi-Cluster Services for Kubernetes, on any CNI")
     .version(VERSION, "-V, --version", "print the version")
     .exitOverride()
+    .showHelpAfterError("Add --help to see what there is.")
+    .configureHelp({ optionDescription: describeOption })
     .configureOutput({
       writeOut: (text) => context.out(text.trimEnd()),
       writeErr: (text) => context.error(text.trimEnd()),
@@ -118,6 +120,15 @@ function createProgram(context: CliContext): Command {
     });
 
   return program;
+}
+
+/** That a flag is off or empty unless it is given goes without saying. */
+function describeOption(option: Option): string {
+  const { defaultValue } = option;
+  const isObvious = defaultValue === false || (Array.isArray(defaultValue) && !defaultValue.length);
+  if (!isObvious) return new Help().optionDescription(option);
+  const plain = new Option(option.flags, option.description);
+  return new Help().optionDescription(plain);
 }
 
 /** What whoever keeps services in step can be told about them. */

@@ -8,7 +8,7 @@
 import { CLUSTER_PROPERTY } from "../api/about.ts";
 import { NAMESPACE, SECRET } from "../api/builtin.ts";
 import { MEMBER_CRDS } from "../api/crds.ts";
-import { CLUSTER_MEMBER } from "../api/isthmus.ts";
+import { CLUSTER_MEMBER, type ClusterMember } from "../api/isthmus.ts";
 import { FIELD_MANAGER, memberNamespace, SYSTEM_NAMESPACE } from "../api/names.ts";
 import { isProblem, Problem } from "../api/problem.ts";
 import { isSameData } from "../core/write.ts";
@@ -34,6 +34,8 @@ export interface JoinOptions {
 export interface JoinResult {
   /** In the cluster. */
   readonly placed: readonly Placed[];
+  /** It was a member, and the hub has other declarations of it now. */
+  readonly isDeclaredAnew: boolean;
   /** Sentences. */
   readonly warnings: readonly string[];
 }
@@ -43,26 +45,30 @@ const REMOVAL_POLL_MS = 250;
 
 export async function carryOutJoin(options: JoinOptions, plan: JoinPlan): Promise<JoinResult> {
   const { store, clock, signal } = options;
+  const made: Placed[] = [];
   const credential = plan.isMember
     ? plan.credential
-    : { ...plan.credential, token: await register(options, plan) };
-  if (plan.isMember && options.door.joinToken === undefined) {
-    await declareAnew({ ...options, ...plan });
-  }
+    : { ...plan.credential, token: await register(options, plan, made) };
+  const isAdmin = options.door.joinToken === undefined;
+  const isDeclaredAnew = plan.isMember && isAdmin && (await declareAnew({ ...options, ...plan }));
   await installCrds({ store, crds: MEMBER_CRDS, clock, signal });
   const placed = await placeObjects(store, renderAgentAccess(), signal);
   await createProperties(options, plan);
-  return { placed, warnings: await lookAround(options, plan, credential) };
+  return {
+    placed: placed.map((one) => made.find(({ resource }) => resource === one.resource) ?? one),
+    isDeclaredAnew,
+    warnings: await lookAround(options, plan, credential),
+  };
 }
 
-/** Gives back the token, which is in the Secret then. */
-async function register(options: JoinOptions, plan: JoinPlan): Promise<string> {
+/** Gives back the token, which is in the Secret then. Adds to `made` what it had to place first. */
+async function register(options: JoinOptions, plan: JoinPlan, made: Placed[]): Promise<string> {
   const { store, door, clock, signal } = options;
   const { cluster, spec, found } = plan;
   await checkToken({ door, cluster, signal });
   const system = renderAgentAccess().filter(({ resource }) => resource === NAMESPACE);
   await awaitGone(options);
-  await placeObjects(store, system, signal);
+  made.push(...(await placeObjects(store, system, signal)));
   const { token: _, ...claimed } = plan.credential;
   let current: HubCredential = claimed;
   let secret = await writeCredential(store, current, { before: found.secret, signal });
@@ -121,14 +127,23 @@ async function createProperties({ store, signal }: JoinOptions, plan: JoinPlan):
 
 /** With the cluster's own credential, which shows that it works. */
 async function lookAround(
-  { connect, signal }: JoinOptions,
+  { connect, door, signal }: JoinOptions,
   plan: JoinPlan,
   credential: HubCredential,
 ): Promise<readonly string[]> {
   const { cluster, spec } = plan;
   const hub = connect(credential);
   const ref = { namespace: memberNamespace(cluster), name: cluster };
-  const member = await hub.get(CLUSTER_MEMBER, ref, { signal });
+  let member: ClusterMember | undefined;
+  try {
+    member = await hub.get(CLUSTER_MEMBER, ref, { signal });
+  } catch (error) {
+    // The address is for the cluster, and an administrator may sit where it does not lead anywhere.
+    if (door.joinToken !== undefined || !isStoreError(error, "Unreachable", "Timeout")) throw error;
+    return [
+      `The hub does not answer at ${credential.server} from here, so the cluster's credential was not tried: ${error.message}. If the cluster cannot reach that address either, run isthmus leave with --hub-kubeconfig and join again with another --hub-server.`,
+    ];
+  }
   const declared = member?.spec ?? spec;
   const overlaps = await findMemberOverlaps(hub, { cluster, spec: declared }, signal);
   return [

@@ -82,7 +82,9 @@ function refuseMember(
   const isSameId = wanted.cluster === undefined || wanted.cluster === before.cluster;
   if (isSameId && wanted.server === before.server) return;
   const message = `the cluster is already a member, as "${before.cluster}" of the hub at ${before.server}`;
-  throw new Problem("AlreadyMember", message, { hint: "Run isthmus leave first." });
+  throw new Problem("AlreadyMember", message, {
+    hint: "Run isthmus leave first; with --hub-kubeconfig if the hub is not at that address any more.",
+  });
 }
 
 /** The credential of an earlier attempt, finished or not, that this one goes on with. */

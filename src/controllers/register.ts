@@ -198,17 +198,18 @@ async function persist<T>(
   }
 }
 
-/** An administrator who joins a cluster again may declare something else for it. */
+/** An administrator who joins a cluster again may declare something else for it. Answers whether it was something else. */
 export async function declareAnew({
   door,
   cluster,
   spec,
   signal,
-}: Pick<RegisterOptions, "door" | "cluster" | "spec" | "signal">): Promise<void> {
+}: Pick<RegisterOptions, "door" | "cluster" | "spec" | "signal">): Promise<boolean> {
   const ref = { namespace: memberNamespace(cluster), name: cluster };
   const member = await door.store.get(CLUSTER_MEMBER, ref, { signal });
-  if (member === undefined || isSameData(member.spec, spec)) return;
+  if (member === undefined || isSameData(member.spec, spec)) return false;
   await door.store.replace(CLUSTER_MEMBER, { ...member, spec }, { signal });
+  return true;
 }
 
 function requireFirst(objects: readonly KubeObject[]): KubeObject {
