@@ -318,7 +318,7 @@ describe("a cluster that comes and goes", () => {
     for (let round = 0; round < 5; round += 1) await flap(world, east!.line);
     await expectUsable(west!.site, "web", ["10.2.0.1"]);
     const told = world.warnings.filter(({ message }) => message === "liveness changed");
-    expect(told.at(-1)?.fields).toEqual({ cluster: "east", liveness: "flapping" });
+    expect(told.at(-1)?.fields).toEqual({ source: "east", liveness: "flapping" });
     await world.pass(240);
     await expectUsable(west!.site, "web", ["10.1.0.1", "10.2.0.1"]);
   });

@@ -52,7 +52,10 @@ export function watchLiveness(options: LivenessWatchOptions): LivenessWatch {
     const now = judgeLiveness(self === undefined ? input : { ...input, self }, judged);
     const changed = [...now.liveness].filter(([cluster, is]) => livenessOf(cluster) !== is);
     judged = now;
-    for (const [cluster, liveness] of changed) log.warn("liveness changed", { cluster, liveness });
+    for (const [source, liveness] of changed) {
+      // The agent's own log has its own cluster on every line.
+      log[liveness === "live" ? "info" : "warn"]("liveness changed", { source, liveness });
+    }
     if (changed.length > 0) options.onChange();
   }
 

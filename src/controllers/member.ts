@@ -16,6 +16,7 @@ import type { Hub } from "../ports/hub.ts";
 import type { Log } from "../ports/log.ts";
 import { isStoreError, type Store } from "../ports/store.ts";
 import { backoffMs } from "../runtime/backoff.ts";
+import { logInformerError } from "../runtime/complaint.ts";
 import { createFreshness } from "../runtime/freshness.ts";
 import { createQueue, type WorkQueue } from "../runtime/queue.ts";
 import { createAddresses } from "./addresses.ts";
@@ -79,11 +80,7 @@ export function startMember(options: MemberOptions): Member {
     onImport: (service) => imports.add(service),
     onNamespace: reviewNamespace,
     onError: (resource, error) =>
-      log.warn("informer failed", {
-        resource: resource.plural,
-        ...error,
-        error: describe(error.error),
-      }),
+      logInformerError({ log, message: "informer failed" }, resource, error),
   });
 
   const exporter = { ...options, view, freshness: exportFreshness };

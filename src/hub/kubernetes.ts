@@ -18,6 +18,7 @@ import type { Clock, Random } from "../ports/clock.ts";
 import type { Hub } from "../ports/hub.ts";
 import type { Log } from "../ports/log.ts";
 import { type Store, StoreError } from "../ports/store.ts";
+import { logInformerError } from "../runtime/complaint.ts";
 import type { InformerError } from "../runtime/informer.ts";
 import { createBelievedStore } from "./believed.ts";
 import { createBudget } from "./budget.ts";
@@ -139,12 +140,7 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
     for (const informer of informers) informer.retryNow();
   }
   function logFailure(resource: Resource, failure: InformerError): void {
-    const { error } = failure;
-    log.warn("hub informer failed", {
-      resource: resource.plural,
-      ...failure,
-      error: error instanceof Error ? error.message : String(error),
-    });
+    logInformerError({ log, message: "hub informer failed" }, resource, failure);
   }
 
   function onOwn(before: ClusterMember | undefined, after: ClusterMember | undefined): void {
@@ -191,7 +187,10 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
   function requireSynced(): void {
     stopping.signal.throwIfAborted();
     if (isSynced) return;
-    throw new StoreError("Unavailable", "the hub has not been read yet: this is made up for then");
+    throw new StoreError(
+      "Unavailable",
+      "the hub has not answered yet since the agent started; this waits until it does",
+    );
   }
 
   async function withdraw(service: ServiceKey): Promise<void> {

@@ -28,7 +28,13 @@ import { runBounded } from "./bounded.ts";
 import { createCache, type Indexes } from "./cache.ts";
 
 export type InformerError =
-  | { readonly during: "list" | "watch"; readonly error: unknown; readonly retryInMs: number }
+  | {
+      readonly during: "list" | "watch";
+      readonly error: unknown;
+      readonly retryInMs: number;
+      /** The server has not answered since it failed in the same way: nothing new to a person. */
+      readonly isRepeated: boolean;
+    }
   | { readonly during: "project" | "onChange"; readonly error: unknown; readonly key: string };
 
 /** Totals since the start, and gauges; all are reported as 0 when the informer is made. Hooks must not throw. */
@@ -125,6 +131,8 @@ export function createInformer<T extends KubeObject>(
   const failures = { answered: 0, unanswered: 0 };
   let expiriesInARow = 0;
   let hasRecovered = true;
+  /** How it failed since the server last answered. */
+  const told = new Set<string>();
   let pausing: AbortController | undefined;
   let pausedAtMs = 0;
   /** Pauses cut short since a stream last lived long. */
@@ -250,13 +258,17 @@ export function createInformer<T extends KubeObject>(
     isAskedToWait = askedMs > 0;
     const retryInMs = Math.max(askedMs, growing, leastMs);
     metrics?.failures(++totals.failures);
-    onError({ during, error, retryInMs });
+    const how = isStoreError(error) ? error.code : String(error);
+    const isRepeated = told.has(how);
+    told.add(how);
+    onError({ during, error, retryInMs, isRepeated });
     return retryInMs;
   }
 
   function noteRecovery(): void {
     if (hasRecovered) return;
     hasRecovered = true;
+    told.clear();
     options.onRecovery?.();
   }
 

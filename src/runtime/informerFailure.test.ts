@@ -249,3 +249,28 @@ test("it tells once that the server is back after a failure, and not of a first 
   expect(recoveries).toBe(1);
   await informer.stop();
 });
+
+test("a failure is new to a person once for each way of failing, and again after the server has answered", async () => {
+  const { clock, store, informer, errors } = anInformer();
+  const told = () =>
+    errors.splice(0).flatMap((error) => ("isRepeated" in error ? [error.isRepeated] : []));
+  await clock.advance(0);
+  const outage = async (): Promise<readonly boolean[]> => {
+    store.always.watch = new StoreError("Unreachable", "refused");
+    store.endWatches(new StoreError("Unreachable", "cut"));
+    await clock.advance(10 * MINUTE);
+    return told();
+  };
+  const [first, ...rest] = await outage();
+  expect(first).toBe(false);
+  expect(rest.length).toBeGreaterThan(10);
+  expect(new Set(rest)).toEqual(new Set([true]));
+  store.always.watch = new StoreError("Forbidden", "evicted");
+  await clock.advance(MINUTE);
+  expect(told()[0]).toBe(false);
+  store.always = {};
+  await clock.advance(MINUTE);
+  told();
+  expect((await outage())[0]).toBe(false);
+  await informer.stop();
+});
