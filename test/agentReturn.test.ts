@@ -40,6 +40,42 @@ test("its first heartbeat does not wait for the second turn because the hub was 
   expect(waited).toBeLessThan(1);
 });
 
+test.each([
+  ["lost", 120, []],
+  ["silent", 22, ["10.1.0.1"]],
+] as const)(
+  "R65: a source that was %s before stays so until it is heard, and is back within seconds then",
+  async (_, seconds, left) => {
+    const { world, sites } = await open("east", "north", "west");
+    const [east, , west] = sites;
+    await east.site.offer("web", ["10.1.0.1"]);
+    world.start();
+    await world.pass(30);
+    await world.during(east.stop());
+    await world.pass(seconds);
+    expect(await west.site.addresses("web")).toEqual([]);
+    west.line.forgetWrites();
+    await west.restart();
+    await world.pass(15);
+    expect(await west.site.addresses("web", { all: true })).toEqual(left);
+    expect(west.line.writes()).toEqual([]);
+    east.start();
+    await world.pass(8);
+    expect(await west.site.addresses("web")).toEqual(["10.1.0.1"]);
+  },
+);
+
+test("what was never imported is imported at once, though its source was not heard yet", async () => {
+  const { world, sites } = await open("east", "west");
+  const [east, west] = sites;
+  await east.site.offer("web", ["10.1.0.1"]);
+  east.start();
+  await world.pass(7);
+  west.start();
+  await world.pass(1);
+  expect(await west.site.addresses("web")).toEqual(["10.1.0.1"]);
+});
+
 test("while the hub is away it takes its own endpoints away when they are gone, also after a restart", async () => {
   const { world, sites } = await open("east", "west");
   const [east] = sites;

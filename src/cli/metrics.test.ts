@@ -16,8 +16,20 @@ async function aListener(state: AgentState = { measured: undefined, unready: und
 
 const MEASURED = {
   members: () => [
-    { cluster: "east" as ClusterId, isComplete: true, isCurrent: true, silentMs: 1_500 },
-    { cluster: "west" as ClusterId, isComplete: true, isCurrent: true, silentMs: 40_000 },
+    {
+      cluster: "east" as ClusterId,
+      isComplete: true,
+      isCurrent: true,
+      isHeard: true,
+      silentMs: 1_500,
+    },
+    {
+      cluster: "west" as ClusterId,
+      isComplete: true,
+      isCurrent: true,
+      isHeard: true,
+      silentMs: 40_000,
+    },
   ],
   rejectionTotals: () => new Map([["west AddressNotDeclared", 3]]),
   counts: () => ({ exports: 2, imports: 5 }),
@@ -65,6 +77,7 @@ describe("metrics", () => {
       cluster: `member-${index}` as ClusterId,
       isComplete: true,
       isCurrent: true,
+      isHeard: true,
       silentMs: 0,
     }));
     const measured = { ...MEASURED, members: () => members };

@@ -6,6 +6,7 @@ import { SERVICE_IMPORT } from "../api/mcs.ts";
 import { type ClusterId, type ServiceKey, splitServiceKey } from "../api/names.ts";
 import { readVirtualIps } from "../core/derived.ts";
 import { planImportEvents } from "../core/event.ts";
+import { recallLiveness } from "../core/fate.ts";
 import type { Liveness } from "../core/liveness.ts";
 import { type ImportInput, type NamespaceState, planImport } from "../core/plan.ts";
 import type { Policy } from "../core/policy.ts";
@@ -88,6 +89,14 @@ function observe(
   const isOwnKnown =
     view.serviceExport(service) === undefined ||
     contributions.some(({ share }) => share.cluster === cluster);
+  const unheard = new Set(
+    hub.members().flatMap(({ cluster: source, isHeard }) => (isHeard ? [] : source)),
+  );
+  const observed = {
+    serviceImport: view.serviceImport(service),
+    derived,
+    slices: view.importedSlices(service),
+  };
   addresses.note(service, readVirtualIps(derived));
   return {
     cluster,
@@ -97,14 +106,14 @@ function observe(
     makesNamespace: options.policy.namespaces === "create",
     contributions,
     rejections: hub.rejections(service),
-    livenessOf,
+    livenessOf: (source) => {
+      const liveness = livenessOf(source);
+      if (liveness !== "live" || !unheard.has(source)) return liveness;
+      return recallLiveness(source, observed) ?? liveness;
+    },
     isAwaited: (source) => awaited.isAwaited(source) && !(source === cluster && isOwnKnown),
     isComplete: awaited.isComplete,
-    observed: {
-      serviceImport: view.serviceImport(service),
-      derived,
-      slices: view.importedSlices(service),
-    },
+    observed,
     lastIps: addresses.recall(service),
     ...(refusedIp === undefined ? {} : { refusedIp }),
     now: formatTime(options.clock.now()),

@@ -7,14 +7,39 @@
 //   lost        go                   unready      stay
 
 import type { Endpoint, EndpointSlice } from "../api/builtin.ts";
+import type { ServiceImport } from "../api/mcs.ts";
+import { type ClusterId, SOURCE_CLUSTER_LABEL } from "../api/names.ts";
 import type { WhenLost } from "../api/share.ts";
 import type { Liveness } from "./liveness.ts";
+import { isSameData } from "./write.ts";
 
 export type Fate = "stay" | "unready" | "go";
 
 export function decideFate(liveness: Liveness, whenLost: WhenLost = "withdraw"): Fate {
   if (liveness === "live" || whenLost === "keep") return "stay";
   return liveness === "lost" && whenLost === "withdraw" ? "go" : "unready";
+}
+
+/**
+ * How a source that has not been heard since we started was judged before, by what is left of it in the import: who was
+ * lost then must not come back to life by our restart. Undefined: nothing shows that it was ever judged.
+ */
+export function recallLiveness(
+  source: ClusterId,
+  left: {
+    readonly serviceImport: ServiceImport | undefined;
+    readonly slices: readonly EndpointSlice[];
+  },
+): Liveness | undefined {
+  const isListed = left.serviceImport?.status?.clusters?.some(({ cluster }) => cluster === source);
+  if (isListed !== true) return undefined;
+  const slices = left.slices.filter(
+    ({ metadata }) => metadata.labels?.[SOURCE_CLUSTER_LABEL] === source,
+  );
+  if (slices.length === 0) return "lost";
+  return slices.every((slice) => isSameData(turnUnready(slice).endpoints, slice.endpoints ?? []))
+    ? "silent"
+    : undefined;
 }
 
 export function turnUnready(slice: EndpointSlice): EndpointSlice {

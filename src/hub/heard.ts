@@ -18,6 +18,8 @@ export interface Heard {
   /** Undefined: never. */
   heardAtMs(cluster: ClusterId): number | undefined;
   isCurrent(cluster: ClusterId): boolean;
+  /** It has renewed its Lease since we came. */
+  isHeard(cluster: ClusterId): boolean;
   forget(cluster: ClusterId): void;
   stop(): void;
 }
@@ -38,7 +40,7 @@ const TELL_AFTER_MS = 1_000;
 
 export function createHeard(options: {
   readonly clock: Clock;
-  /** Members became current. */
+  /** Members became current, or were heard for the first time. */
   readonly onCurrent: () => void;
 }): Heard {
   const { clock } = options;
@@ -55,6 +57,10 @@ export function createHeard(options: {
     );
   }
 
+  function isHeard(cluster: ClusterId): boolean {
+    return records.get(cluster)?.hasRenewed === true;
+  }
+
   function tell(): void {
     timer ??= clock.schedule(TELL_AFTER_MS, () => {
       timer = undefined;
@@ -66,16 +72,18 @@ export function createHeard(options: {
     renewed(cluster, { isPublishing }, isFirst) {
       const nowMs = clock.monotonic();
       const before = records.get(cluster);
-      const wasCurrent = isCurrent(cluster);
+      const was = [isHeard(cluster), isCurrent(cluster)];
       records.set(cluster, {
         heardAtMs: nowMs,
         hasRenewed: before?.hasRenewed === true || !isFirst,
         publishingSinceMs: isPublishing ? (before?.publishingSinceMs ?? nowMs) : undefined,
       });
-      if (!wasCurrent && isCurrent(cluster)) tell();
+      const now = [isHeard(cluster), isCurrent(cluster)];
+      if (now.some((is, index) => is && was[index] === false)) tell();
     },
     heardAtMs: (cluster) => records.get(cluster)?.heardAtMs,
     isCurrent,
+    isHeard,
     forget: (cluster) => records.delete(cluster),
     stop: () => timer?.cancel(),
   };

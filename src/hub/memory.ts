@@ -82,7 +82,8 @@ export function createMemoryHub(clock: Clock, hasStrangers: () => boolean): Memo
     services: () => shares.keys(),
     members: () =>
       [...members].map(([cluster, { isComplete, heardAtMs }]): HubMember => {
-        return { cluster, isComplete, isCurrent: true, silentMs: clock.monotonic() - heardAtMs };
+        const silentMs = clock.monotonic() - heardAtMs;
+        return { cluster, isComplete, isCurrent: true, isHeard: true, silentMs };
       }),
     hasStrangers,
     reviewMembers: () => listeners.tellMembers(),

@@ -198,6 +198,7 @@ export function createRegistry(options: RegistryOptions): Registry {
         cluster,
         isComplete: isComplete(record),
         isCurrent: cluster === ownCluster || heard.isCurrent(cluster),
+        isHeard: cluster === ownCluster || heard.isHeard(cluster),
         silentMs: clock.monotonic() - Math.max(record.seenAtMs, heard.heardAtMs(cluster) ?? 0),
       })),
     declaration: (cluster) =>

@@ -17,6 +17,8 @@ export interface HubMember {
    * is gone for good only when all are: its new home may be about to share it, and its virtual IP should not change.
    */
   readonly isCurrent: boolean;
+  /** Since this process listens. Else it may have been gone for long before: to be known is not to be there. */
+  readonly isHeard: boolean;
   /** Since it was last heard, on this process's own monotonic clock. Clocks of clusters are never compared. */
   readonly silentMs: number;
 }
