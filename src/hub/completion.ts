@@ -3,9 +3,10 @@
 
 import { CLUSTER_MEMBER, type ClusterMember } from "../api/isthmus.ts";
 import type { ClusterId } from "../api/names.ts";
-import type { Clock, Timer } from "../ports/clock.ts";
+import type { Clock, Random, Timer } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import type { Store } from "../ports/store.ts";
+import { backoffMs } from "../runtime/backoff.ts";
 import { createFreshness } from "../runtime/freshness.ts";
 import { reportSynced } from "./presence.ts";
 import { hasSynced, slimMember } from "./registry.ts";
@@ -14,6 +15,7 @@ export interface CompletionOptions {
   readonly cluster: ClusterId;
   readonly store: Store;
   readonly clock: Clock;
+  readonly random: Random;
   readonly log: Log;
   readonly signal: AbortSignal;
   /** This cluster's ClusterMember, as the informer has it. */
@@ -32,12 +34,15 @@ export interface Completion {
   stop(): void;
 }
 
-const AGAIN_MS = 1_000;
+/** A hub that refuses it, or is away for hours, is neither asked nor complained of every second. */
+const BACKOFF = { baseMs: 1_000, capMs: 60_000 };
 
 export function createCompletion(options: CompletionOptions): Completion {
-  const { cluster, store, clock, log, signal } = options;
+  const { cluster, store, clock, random, log, signal } = options;
   const freshness = createFreshness(clock);
   let isAsked = false;
+  let failures = 0;
+  let isLogged = false;
   let timer: Timer | undefined;
 
   async function complete(): Promise<void> {
@@ -49,6 +54,11 @@ export function createCompletion(options: CompletionOptions): Completion {
       const [now] = freshness.correct(cluster, CLUSTER_MEMBER, known);
       const written = await reportSynced({ store, clock, cluster, signal }, now);
       if (written !== undefined) freshness.wrote(cluster, CLUSTER_MEMBER, slimMember(written));
+      failures = 0;
+      isLogged = false;
+    } catch (error) {
+      failures += 1;
+      throw error;
     } finally {
       review();
     }
@@ -62,14 +72,17 @@ export function createCompletion(options: CompletionOptions): Completion {
     const member = options.own();
     if (!isAsked || timer !== undefined || signal.aborted) return;
     if (member === undefined || hasSynced(member)) return;
-    timer = clock.schedule(AGAIN_MS, () => {
+    const waitMs = failures === 0 ? BACKOFF.baseMs : backoffMs(BACKOFF, failures, random);
+    timer = clock.schedule(waitMs, () => {
       timer = undefined;
       if (!options.isPublished()) {
         review();
         return;
       }
       complete().catch((error: unknown) => {
-        log.warn("hub was not told that everything is published", { error: String(error) });
+        const level = isLogged ? "debug" : "warn";
+        isLogged = true;
+        log[level]("hub was not told that everything is published", { error: String(error) });
       });
     });
   }

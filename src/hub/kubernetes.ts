@@ -108,6 +108,7 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
     cluster: ownCluster,
     store,
     clock,
+    random,
     log,
     signal: stopping.signal,
     own: () => registry.own(),

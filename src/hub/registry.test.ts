@@ -236,6 +236,21 @@ describe("who has published everything", () => {
     expect(memberOf(west.hub, "east")?.isComplete).toBe(true);
   });
 
+  test("neither asks nor complains every second when the hub does not let it say so", async () => {
+    const refusal = world.cluster.faults.add({
+      match: { resource: "clustermembers", verb: "patch" },
+      fail: { status: 403, reason: "Forbidden" },
+    });
+    await expect(east.hub.completeSync(EAST)).rejects.toMatchObject({ code: "Forbidden" });
+    await world.pass(3_600);
+    expect(refusal.hits).toBeLessThan(150);
+    const complaints = world.said.filter(({ message }) => message.startsWith("hub was not told"));
+    expect(complaints).toHaveLength(1);
+    refusal.remove();
+    await world.pass(60);
+    expect(memberOf(west.hub, "east")?.isComplete).toBe(true);
+  });
+
   test("is told to join again when the hub does not know it", async () => {
     await world.evict("east");
     await world.pass(1);
