@@ -249,12 +249,14 @@ export function createInformer<T extends KubeObject>(
    */
   function failed(during: "list" | "watch", error: unknown, livedMs = 0): number {
     if (stopping.signal.aborted) return 0;
-    const kind = isStoreError(error, ...NO_ANSWER) ? "unanswered" : "answered";
+    const askedMs = retryAfterMs(error, random);
+    // Who says when to come again has answered: a server that is not quite up yet does, with 503.
+    const isAnswer = askedMs > 0 || !isStoreError(error, ...NO_ANSWER);
+    const kind = isAnswer ? "answered" : "unanswered";
     failures[kind]++;
     hasRecovered = false;
     const growing = backoffMs(backoff, failures[kind], random) - livedMs;
     const leastMs = BACKOFF.baseMs * random();
-    const askedMs = retryAfterMs(error, random);
     isAskedToWait = askedMs > 0;
     const retryInMs = Math.max(askedMs, growing, leastMs);
     metrics?.failures(++totals.failures);

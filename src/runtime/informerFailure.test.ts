@@ -194,12 +194,13 @@ test("a server that was away for long, and that refuses, stalls and has forgotte
   await clock.advance(10 * MINUTE);
   store.always = {};
   store.faults.watch.push(
+    new StoreError("Unavailable", "not all paths yet", { status: 503, retryAfterSeconds: 1 }),
     new StoreError("Forbidden", "roles are not read yet", { status: 403 }),
     new StoreError("TooManyRequests", "initializing", { status: 429, retryAfterSeconds: 1 }),
     new StoreError("Gone", "too old", { status: 410 }),
   );
   informer.retryNow();
-  await clock.advance(5_000);
+  await clock.advance(10_000);
   expect(store.requestsOf("list")).toHaveLength(2);
   expect(store.openWatches).toBe(1);
   await informer.stop();
