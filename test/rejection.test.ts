@@ -53,10 +53,10 @@ async function open() {
   return {
     site,
     line,
-    share: async (addresses: readonly string[]) => {
+    share: async (addresses: readonly string[], seconds = 5) => {
       await memory.publish(aContribution(aShare("west"), addresses));
       await memory.completeSync(id("west"));
-      await world.pass(5);
+      await world.pass(seconds);
     },
     restart: async () => {
       await world.during(member.stop());
@@ -105,6 +105,21 @@ describe("endpoints outside what is declared for their cluster", () => {
     await share([...OUTSIDE, "192.0.2.2"]);
     expect((await accepted())?.message).toContain("2 endpoints");
     expect(await reasons()).toHaveLength(1);
+  });
+
+  test("that come and go without end do not fill the storage with Events", async () => {
+    const { share, accepted, reasons } = await open();
+    for (let times = 0; times < 200; times += 1) {
+      await share(INSIDE, 0.05);
+      await share(OUTSIDE, 0.05);
+    }
+    expect((await reasons()).length).toBeLessThan(120);
+    expect(await accepted()).toBeDefined();
+    for (let times = 0; times < 3; times += 1) {
+      await share(INSIDE);
+      await share(OUTSIDE);
+    }
+    expect((await reasons()).length).toBeGreaterThan(100);
   });
 
   test("are not told again after a restart: nothing at all is written", async () => {

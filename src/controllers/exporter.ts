@@ -13,6 +13,7 @@ import type { Policy } from "../core/policy.ts";
 import { type Clock, formatTime } from "../ports/clock.ts";
 import type { Hub } from "../ports/hub.ts";
 import type { Store } from "../ports/store.ts";
+import type { TokenBucket } from "../runtime/bucket.ts";
 import { type Freshness, REMEMBER_MS } from "../runtime/freshness.ts";
 import { keyOf } from "../runtime/informer.ts";
 import type { Outcome } from "../runtime/queue.ts";
@@ -30,6 +31,7 @@ export interface ExporterOptions {
   readonly clock: Clock;
   readonly policy: Policy;
   readonly livenessOf: (cluster: ClusterId) => Liveness;
+  readonly eventBucket: TokenBucket;
 }
 
 function observe(options: ExporterOptions, service: ServiceKey): ExportInput {
@@ -93,14 +95,14 @@ async function writeStatus(
   judgements: ReturnType<typeof judgeExport>,
   signal: AbortSignal,
 ): Promise<void> {
-  const { store, freshness, clock } = options;
+  const { store, freshness, clock, eventBucket } = options;
   const owner = keyOf(serviceExport.metadata);
   const writes = planExportStatus(serviceExport, judgements, formatTime(clock.now()));
   if (writes.length === 0) return;
   await applyWrites({ store, freshness, owner, signal }, writes);
   const events = planExportEvents(serviceExport.status?.conditions ?? [], judgements);
   await recordEvents(
-    { store, clock, signal },
+    { store, clock, eventBucket, signal },
     { resource: SERVICE_EXPORT, object: serviceExport, events },
   );
 }

@@ -14,12 +14,13 @@ import type { Write } from "../core/write.ts";
 import { type Clock, formatTime } from "../ports/clock.ts";
 import type { Hub } from "../ports/hub.ts";
 import { isAbsentObject, isStoreError, type Store } from "../ports/store.ts";
+import type { TokenBucket } from "../runtime/bucket.ts";
 import { type Freshness, REMEMBER_MS } from "../runtime/freshness.ts";
 import type { Outcome } from "../runtime/queue.ts";
 import type { Addresses } from "./addresses.ts";
 import { applyWrites, RefusedWrite } from "./apply.ts";
 import { observeAwaited } from "./awaited.ts";
-import { recordEvents } from "./event.ts";
+import { type EventContext, recordEvents } from "./event.ts";
 import type { ClusterView } from "./view.ts";
 
 export interface ImporterOptions {
@@ -33,6 +34,7 @@ export interface ImporterOptions {
   readonly families: readonly IPFamily[];
   readonly policy: Policy;
   readonly livenessOf: (cluster: ClusterId) => Liveness;
+  readonly eventBucket: TokenBucket;
 }
 
 /** import, derived Service, addresses, status: each needs the one before; a type flip adds one more. */
@@ -44,7 +46,7 @@ export async function reconcileImport(
   service: ServiceKey,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const { store, freshness, addresses, view, clock } = options;
+  const { store, freshness, addresses, view } = options;
   let refusedIp: string | undefined;
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const input = observe(options, service, refusedIp);
@@ -52,7 +54,7 @@ export async function reconcileImport(
     if (writes.length === 0) break;
     try {
       await applyWrites({ store, freshness, owner: service, signal }, writes);
-      await tellEvents({ store, clock, signal }, input, writes);
+      await tellEvents({ ...options, signal }, input, writes);
     } catch (error) {
       if (isOutrun(error)) break;
       if (refusedIp !== undefined || !isRefusedIp(error)) throw error;
@@ -67,7 +69,7 @@ export async function reconcileImport(
 }
 
 async function tellEvents(
-  context: Parameters<typeof recordEvents>[0],
+  context: EventContext,
   { observed: { serviceImport } }: ImportInput,
   writes: readonly Write[],
 ): Promise<void> {

@@ -16,10 +16,12 @@ import type { Hub } from "../ports/hub.ts";
 import type { Log } from "../ports/log.ts";
 import { isStoreError, type Store } from "../ports/store.ts";
 import { backoffMs } from "../runtime/backoff.ts";
+import { createTokenBucket } from "../runtime/bucket.ts";
 import { logInformerError } from "../runtime/complaint.ts";
 import { createFreshness } from "../runtime/freshness.ts";
 import { createQueue, type WorkQueue } from "../runtime/queue.ts";
 import { createAddresses } from "./addresses.ts";
+import { EVENT_LIMIT } from "./event.ts";
 import { publishExport, reportExport } from "./exporter.ts";
 import { reconcileImport } from "./importer.ts";
 import { createClusterView } from "./view.ts";
@@ -62,6 +64,7 @@ export function startMember(options: MemberOptions): Member {
   const exportFreshness = createFreshness(clock);
   const importFreshness = createFreshness(clock);
   const addresses = createAddresses(clock);
+  const eventBucket = createTokenBucket(EVENT_LIMIT, clock);
   const stopping = new AbortController();
   /** What the cluster and the hub had at the start and is not in step yet; undefined before both are known. */
   let unpublished: Set<string> | undefined;
@@ -83,7 +86,8 @@ export function startMember(options: MemberOptions): Member {
       logInformerError({ log, message: "informer failed" }, resource, error),
   });
 
-  const exporter = { ...options, view, freshness: exportFreshness };
+  const exporter = { ...options, view, freshness: exportFreshness, eventBucket };
+  const importer = { ...options, view, addresses, freshness: importFreshness, eventBucket };
   const exports = startQueue(
     "export",
     () => view.exports(),
@@ -114,8 +118,7 @@ export function startMember(options: MemberOptions): Member {
   const imports = startQueue(
     "import",
     () => [...view.imports(), ...hub.services()],
-    (service, signal) =>
-      reconcileImport({ ...options, view, addresses, freshness: importFreshness }, service, signal),
+    (service, signal) => reconcileImport(importer, service, signal),
   );
 
   function startQueue(
