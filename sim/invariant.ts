@@ -15,6 +15,7 @@ import {
 } from "../src/api/names.ts";
 import type { Condition, KubeObject } from "../src/api/object.ts";
 import type { Change } from "../src/embedded/storage.ts";
+import { Bound } from "./bound.ts";
 
 type Report = (rule: string, sentence: string) => void;
 
@@ -34,9 +35,14 @@ export class Invariants {
   /** Clusters that something was wrong with while the rest was steady. */
   readonly #troubled = new Set<number>();
 
-  constructor(report: Report, isSteady: () => boolean) {
+  readonly #bound: Bound;
+
+  constructor(report: Report, isSteady: () => boolean, nowMs: () => number) {
     this.#report = report;
     this.#isSteady = isSteady;
+    this.#bound = new Bound(nowMs, (sentence) =>
+      report("endpoints of a lost cluster are gone within a minute", sentence),
+    );
   }
 
   noteTrouble(cluster: number): void {
@@ -54,6 +60,7 @@ export class Invariants {
     switch (change.resource) {
       case "endpointslices.discovery.k8s.io":
         this.#checkSlice(cluster, change);
+        this.#bound.noteSlice(cluster, change);
         return;
       case "serviceimports.multicluster.x-k8s.io":
         this.#checkImport(cluster, change);
@@ -66,6 +73,11 @@ export class Invariants {
   }
 
   checkHubWrite(change: Change, userAgent: string | undefined): void {
+    const heard = this.#bound.noteHubWrite(change);
+    const importer = this.#clusters.get(heard ?? "");
+    if (this.#isSteady() && heard !== undefined && importer !== undefined) {
+      if (!this.#troubled.has(importer)) this.#bound.check(importer, heard);
+    }
     if (userAgent?.startsWith("agent ") !== true) return;
     const { resource, key, object } = change;
     if (this.#isSteady() && change.type === "DELETED") {

@@ -67,6 +67,7 @@ export class Observation implements Observer {
     this.invariants = new Invariants(
       (rule, sentence) => this.report(rule, sentence),
       () => time.nowMs >= options.steadyFromMs,
+      () => time.nowMs,
     );
   }
 
