@@ -81,6 +81,23 @@ test("a restarted API server has the same address and the same data; a stopped c
   await expectNothingLeft(remains);
 });
 
+test("an etcd that is killed and started again has its data, and the API server in front of it serves on", async () => {
+  const cluster = await startCluster({ name: "emptied", controllerManager: false });
+  const reader = await openReader(cluster.kubeconfigPath);
+  try {
+    const before = await reader.getJson("/api/v1/namespaces/default");
+    await cluster.killEtcd();
+    await vi.waitFor(async () => expect((await reader.get("/readyz")).status).not.toBe(200), {
+      timeout: 30_000,
+    });
+    await cluster.startEtcd();
+    expect(await reader.getJson("/api/v1/namespaces/default")).toEqual(before);
+  } finally {
+    await reader.close();
+    await cluster.stop();
+  }
+});
+
 test("a paused API server keeps its connections, answers nothing, and answers again when resumed", async () => {
   const cluster = await startCluster({ name: "paused", controllerManager: false });
   const reader = await openReader(cluster.kubeconfigPath);

@@ -9,8 +9,12 @@ import { readVip } from "../scenarios/outcome.ts";
 import { eventually } from "../scenarios/poll.ts";
 import { type Asked, readAudit } from "./audit.ts";
 import { type Bed, CONVERGE_MS, type Id, OFFERED, SHOP } from "./bed.ts";
+import { heardAt, renewals } from "./leases.ts";
 
-/** Both services lead where they should with the virtual IP that they had, and the hub holds what was shared, just that. */
+/**
+ * Both services lead where they should with the virtual IP that they had, the hub holds what was shared, just that, and
+ * hears from everybody.
+ */
 export async function expectStanding(bed: Bed): Promise<void> {
   for (const service of Object.keys(OFFERED)) {
     await bed.leadsEverywhere(service);
@@ -35,6 +39,8 @@ export async function expectStanding(bed: Bed): Promise<void> {
     },
     CONVERGE_MS,
   );
+  // Nobody only looks well because nothing is taken away while it waits for the hub.
+  await Promise.all(bed.members.map(({ id }) => renewals(1, () => heardAt(bed, id as Id))));
   expect(bed.members.filter(({ agent }) => !agent.isRunning()).map(({ id }) => id)).toEqual([]);
   expect(findRefusals(bed)).toEqual([]);
 }
