@@ -4,6 +4,8 @@
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { runCrew } from "./crew.ts";
+import { MUTANTS } from "./mutation/mutants.ts";
+import { printHunts } from "./mutation/table.ts";
 import { createProgress } from "./progress.ts";
 import { renderBroken, renderTotals, Totals } from "./report.ts";
 import { drawSchedule, type Part } from "./schedule.ts";
@@ -11,6 +13,7 @@ import type { Answer, Order } from "./worker.ts";
 
 const USAGE = `usage: npm run simulate -- [--seeds 1000] [--from 1] [--jobs n] [--all]
        npm run simulate -- --seed n [--steps 1,2,3] [--absent 0,1] [--trace]
+       npm run simulate -- --mutants [--seeds 500]
 `;
 const SHRINK_BUDGET = 150;
 
@@ -22,6 +25,7 @@ async function main(args: string[]): Promise<number> {
     process.stderr.write(USAGE);
     return 2;
   }
+  if (call.mutants) return huntMutants(call);
   return call.seed === undefined ? runMany(call) : replay(call.seed, call);
 }
 
@@ -34,6 +38,13 @@ interface CommandCall {
   readonly all: boolean;
   readonly part: Partial<Part>;
   readonly trace: boolean;
+  readonly mutants: boolean;
+}
+
+async function huntMutants({ seeds, jobs }: CommandCall): Promise<number> {
+  const print = (line: string): boolean => process.stdout.write(`${line}\n`);
+  const missed = await printHunts(MUTANTS, { seeds, jobs, print });
+  return missed.length === 0 ? 0 : 1;
 }
 
 async function runMany(call: CommandCall): Promise<number> {
@@ -88,18 +99,19 @@ function parseCall(args: string[]): CommandCall | undefined {
       args,
       options: {
         seed: { type: "string" },
-        seeds: { type: "string", default: "1000" },
+        seeds: { type: "string" },
         from: { type: "string", default: "1" },
         jobs: { type: "string", default: String(availableParallelism()) },
         steps: { type: "string" },
         absent: { type: "string" },
         all: { type: "boolean", default: false },
         trace: { type: "boolean", default: false },
+        mutants: { type: "boolean", default: false },
       },
     });
     return {
       seed: values.seed === undefined ? undefined : parseNumber(values.seed),
-      seeds: parseNumber(values.seeds),
+      seeds: parseNumber(values.seeds ?? (values.mutants ? "500" : "1000")),
       from: parseNumber(values.from),
       jobs: Math.max(1, parseNumber(values.jobs)),
       all: values.all,
@@ -108,6 +120,7 @@ function parseCall(args: string[]): CommandCall | undefined {
         ...(values.absent === undefined ? {} : { absent: parseList(values.absent) }),
       },
       trace: values.trace,
+      mutants: values.mutants,
     };
   } catch {
     return undefined;

@@ -25,8 +25,8 @@ export interface RunOptions {
 
 /** How long after the last fault everything may take: a hub that seems to have lost most members is borne for ten minutes. */
 const SETTLE_MS = 700_000;
-const LOOK_EVERY_MS = 30_000;
-const QUIET_MS = 60_000;
+const LOOK_EVERY_MS = 20_000;
+const QUIET_MS = 45_000;
 
 export async function runSchedule(schedule: Schedule, options: RunOptions): Promise<Outcome> {
   const { seed, setting } = schedule;

@@ -54,7 +54,7 @@ export function takePart(schedule: Schedule, part: Part): Schedule {
 const NAMESPACES = ["shop", "bank"];
 const NAMES = ["web", "db"];
 
-const QUIET_BEFORE_MS = 65_000;
+const QUIET_BEFORE_MS = 60_000;
 /** Most mistakes need few clusters; some need many. */
 const SIZES = [2, 2, 2, 3, 3, 3, 3, 4, 4, 5, 6, 8];
 
@@ -123,8 +123,8 @@ function drawSetting(random: Random): Setting {
       { lowMs: 20, highMs: 400 },
     ]),
     ...(flip(random, 0.4)
-      ? { steadyFromMs: 100_000, activeMs: 100_000 + pick(random, [90_000, 180_000, 360_000]) }
-      : { activeMs: pick(random, [90_000, 180_000, 300_000, 480_000]) }),
+      ? { steadyFromMs: 80_000, activeMs: 80_000 + pick(random, [60_000, 120_000, 300_000]) }
+      : { activeMs: pick(random, [60_000, 120_000, 180_000, 300_000]) }),
   };
 }
 

@@ -1,9 +1,16 @@
 // World: a setting in; clusters, a hub and their agents on one simulated time out. The agents are the real ones.
 
+import { setMaxListeners } from "node:events";
+import { CLUSTER_PROPERTY } from "../src/api/about.ts";
 import { CUSTOM_RESOURCE_DEFINITION, NAMESPACE } from "../src/api/builtin.ts";
 import { HUB_CRDS, MEMBER_CRDS } from "../src/api/crds.ts";
-import { type ClusterId, memberNamespace } from "../src/api/names.ts";
-import type { KubeObject } from "../src/api/object.ts";
+import {
+  CLUSTER_ID_PROPERTY,
+  type ClusterId,
+  MANAGED_LABEL,
+  memberNamespace,
+} from "../src/api/names.ts";
+import { apiVersionOf, type KubeObject } from "../src/api/object.ts";
 import { type Agent, startAgent } from "../src/controllers/agent.ts";
 import { installCrds } from "../src/controllers/crd.ts";
 import { carryOutDeparture } from "../src/controllers/departure.ts";
@@ -127,8 +134,19 @@ export class World {
       podCIDRs: [`10.${site.index + 1}.0.0/16`],
       serviceCIDRs: ["10.96.0.0/16"],
     });
+    await this.#nameCluster(site, id);
     this.#options.observer.onJoin(site.index, id);
     this.start(site);
+  }
+
+  /** As `isthmus join` does it; leaving takes it away again. */
+  async #nameCluster(site: Site, id: ClusterId): Promise<void> {
+    await site.store.create(CLUSTER_PROPERTY, {
+      apiVersion: apiVersionOf(CLUSTER_PROPERTY),
+      kind: CLUSTER_PROPERTY.kind,
+      metadata: { name: CLUSTER_ID_PROPERTY, labels: { [MANAGED_LABEL]: "true" } },
+      spec: { value: id },
+    });
   }
 
   /** As `isthmus leave` does it, with the agent stopped. */
@@ -136,6 +154,8 @@ export class World {
     const { id } = site;
     if (id === undefined) return;
     const { signal } = new AbortController();
+    // As many deletions at a time as it likes.
+    setMaxListeners(0, signal);
     this.kill(site);
     site.id = undefined;
     await carryOutDeparture({ store: this.hubStore, isAdmin: true }, id, signal);

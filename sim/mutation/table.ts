@@ -1,0 +1,35 @@
+// Table: every mutant hunted through the worlds of a plain simulation in; name, the first world that shows it and the rule that
+// it breaks there out, line by line.
+
+import { hunt, type Hunted } from "./hunt.ts";
+import type { Mutant } from "./mutant.ts";
+
+/** The names of those that no world showed. */
+export async function printHunts(
+  mutants: readonly Mutant[],
+  options: {
+    readonly seeds: number;
+    readonly jobs: number;
+    readonly print: (line: string) => void;
+  },
+): Promise<readonly string[]> {
+  const { seeds, jobs, print } = options;
+  const width = Math.max(...mutants.map(({ name }) => name.length));
+  const missed: string[] = [];
+  print(`${"mutant".padEnd(width)}  seed  rule`);
+  for (const mutant of mutants) {
+    const hunted = await hunt(mutant, countTo(seeds), { jobs });
+    if (hunted.find === undefined) missed.push(mutant.name);
+    print(renderHunt(mutant.name.padEnd(width), hunted));
+  }
+  return missed;
+}
+
+function renderHunt(name: string, { find, worlds }: Hunted): string {
+  if (find === undefined) return `${name}  none  not found in ${worlds} worlds`;
+  return `${name}  ${String(find.seed).padStart(4)}  ${find.rule}: ${find.sentence}`;
+}
+
+function* countTo(seeds: number): Iterable<number> {
+  for (let seed = 1; seed <= seeds; seed += 1) yield seed;
+}
