@@ -34,7 +34,7 @@ serveParent(
       cluster: IMPORTER,
       clock: systemClock,
       random: systemRandom,
-      log: createLog("warn", (line) => process.stderr.write(`${line}\n`)),
+      log: createLog("error", (line) => process.stderr.write(`${line}\n`)),
     };
     const hub = createKubernetesHub({ ...shared, store: hubStore });
     return startAgent({ ...shared, store, hub, policy: createPolicy({}) });
