@@ -8,6 +8,7 @@ import {
   differenceSets,
   differenceSubtrees,
   EMPTY_SET,
+  equalSets,
   type FieldPath,
   type FieldSet,
   fieldElement,
@@ -107,14 +108,14 @@ export function applyPatch(request: ApplyRequest): ApplyResult {
   const type = rootType(rootSchema(request.schema, definitions), definitions);
   checkConfiguration(type, request.patch);
   const reset = fieldSetOf((request.resetFields ?? []).map(pathOf));
-  const empty = emptyObject(request.schema, definitions, request.patch);
-  const live = request.live === undefined ? empty : withoutManagedFields(request.live);
+  const empty = (): JsonObject => emptyObject(request.schema, definitions, request.patch);
+  const live = request.live === undefined ? empty() : withoutManagedFields(request.live);
 
   let owners = parseManagedFields(request.liveManagedFields);
   if (owners.size === 0 && request.live !== undefined) {
     owners = recordUpdate(
       { ...request, manager: BEFORE_FIRST_APPLY },
-      { type, reset, owners, before: empty, after: live },
+      { type, reset, owners, before: empty(), after: live },
     );
   }
 
@@ -124,14 +125,17 @@ export function applyPatch(request: ApplyRequest): ApplyResult {
   const config = differenceSubtrees(fieldSetOfValue(type, request.patch), reset);
   const claimed = new Map(owners).set(id, { ...self, time, fields: config });
   const merged = objectOf(mergeValues(type, live, request.patch));
-  const object =
-    previous === undefined ? merged : pruneAbandoned(type, merged, previous.fields, claimed);
+  // Who applies at least what he held before abandons nothing: nearly every apply.
+  const isHeld = previous === undefined || isEmptySet(differenceSets(previous.fields, config));
+  const object = isHeld ? merged : pruneAbandoned(type, merged, previous.fields, claimed);
 
   const comparison = filterComparison(compareValues(type, live, object), reset);
   const { conflicts, rest } = confront(claimed, id, comparison);
   if (conflicts.length > 0 && !force) return renderConflicts(conflicts);
 
-  const fields = differenceSets(config, UNTRACKED);
+  const owned = differenceSets(config, UNTRACKED);
+  const fields =
+    previous !== undefined && equalSets(previous.fields, owned) ? previous.fields : owned;
   const unchanged = request.live !== undefined && equalJson(live, object);
   // The time tells when this applier last changed the object, not when it last asked.
   const stamp = unchanged ? previous?.time : time;

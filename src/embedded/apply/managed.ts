@@ -2,6 +2,8 @@
 
 import type { ManagedFieldsEntry } from "../../api/object.ts";
 import { encodeFieldSet, type FieldSet, isEmptySet, parseFieldSet, unionSets } from "./fieldset.ts";
+import { deepFreeze } from "../storage.ts";
+import type { JsonObject } from "../types.ts";
 
 export interface Owner {
   readonly manager: string;
@@ -43,11 +45,29 @@ export function parseManagedFields(entries: readonly ManagedFieldsEntry[]): Owne
       apiVersion,
       subresource: entry.subresource ?? "",
       time: entry.time,
-      fields: parseFieldSet(entry.fieldsV1 ?? {}),
+      fields: parseFields(entry.fieldsV1 ?? {}),
     };
     owners.set(ownerId(owner), owner);
   }
   return owners;
+}
+
+// Most writes change values and not who owns them: what was written once need not be read again, nor written anew.
+const written = new WeakMap<FieldSet, JsonObject>();
+const read = new WeakMap<object, FieldSet>();
+
+function parseFields(fields: object): FieldSet {
+  return read.get(fields) ?? parseFieldSet(fields);
+}
+
+function encodeFields(set: FieldSet): JsonObject {
+  let fields = written.get(set);
+  if (fields === undefined) {
+    fields = deepFreeze(encodeFieldSet(set));
+    written.set(set, fields);
+    read.set(fields, set);
+  }
+  return fields;
 }
 
 export function encodeManagedFields(owners: Owners): readonly ManagedFieldsEntry[] {
@@ -60,7 +80,7 @@ export function encodeManagedFields(owners: Owners): readonly ManagedFieldsEntry
       apiVersion: owner.apiVersion,
       ...(owner.time === undefined ? {} : { time: owner.time }),
       fieldsType: "FieldsV1",
-      fieldsV1: encodeFieldSet(owner.fields),
+      fieldsV1: encodeFields(owner.fields),
       ...(owner.subresource === "" ? {} : { subresource: owner.subresource }),
     }));
 }
