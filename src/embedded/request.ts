@@ -28,8 +28,9 @@ export function parseTarget(
   request: Pick<ApiRequest, "method" | "path" | "query">,
 ): Target | undefined {
   const parts = request.path.split("/").filter((part) => part !== "");
-  if (!parts.every(isDecodable)) return undefined;
-  const [root, ...decoded] = parts.map(decodeURIComponent);
+  const isPlain = !request.path.includes("%");
+  if (!isPlain && !parts.every(isDecodable)) return undefined;
+  const [root, ...decoded] = isPlain ? parts : parts.map(decodeURIComponent);
   let group = "";
   let rest: string[];
   if (root === "api") {
