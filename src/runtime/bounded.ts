@@ -10,6 +10,9 @@ export interface Bound {
   readonly stop: AbortSignal;
 }
 
+/** One for all: who aborts without a reason has an exception made, for every request. */
+const OVER = new Error("the attempt is over");
+
 /** Rejects with a StoreError "Timeout" past the bound, and with the stop signal's reason once that aborts. */
 export async function runBounded<X>(
   { clock, boundMs, stop }: Bound,
@@ -33,6 +36,6 @@ export async function runBounded<X>(
     return await Promise.race([attempt(abort.signal), cut]);
   } finally {
     for (const each of leave) each();
-    abort.abort();
+    abort.abort(OVER);
   }
 }
