@@ -11,7 +11,7 @@ import {
   type MemberContact,
   NOTHING_JUDGED,
 } from "../core/liveness.ts";
-import { type Clock, sleep } from "../ports/clock.ts";
+import type { Clock, Timer } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 
 export interface LivenessWatchOptions {
@@ -36,15 +36,11 @@ const LOOK_EVERY_MS = 1_000;
 
 export function watchLiveness(options: LivenessWatchOptions): LivenessWatch {
   const { clock, log, contacts, self, policy = DEFAULT_LIVENESS } = options;
-  const stopping = new AbortController();
+  let isStopped = false;
   let judged: Judged = NOTHING_JUDGED;
 
   function livenessOf(cluster: ClusterId): Liveness {
     return judged.liveness.get(cluster) ?? "live";
-  }
-
-  async function watch(): Promise<void> {
-    while (await pause()) look();
   }
 
   function look(): void {
@@ -59,18 +55,19 @@ export function watchLiveness(options: LivenessWatchOptions): LivenessWatch {
     if (changed.length > 0) options.onChange();
   }
 
-  /** False when it is time to stop. */
-  async function pause(): Promise<boolean> {
-    await sleep(clock, LOOK_EVERY_MS, stopping.signal).catch(() => undefined);
-    return !stopping.signal.aborted;
+  function lookLater(): Timer {
+    return clock.schedule(LOOK_EVERY_MS, () => {
+      look();
+      if (!isStopped) next = lookLater();
+    });
   }
 
-  const watching = watch();
+  let next = lookLater();
   return {
     livenessOf,
     async stop() {
-      stopping.abort(new Error("stopped"));
-      await watching;
+      isStopped = true;
+      next.cancel();
     },
   };
 }
