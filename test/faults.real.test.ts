@@ -308,6 +308,7 @@ test(
     await first.says("standing by");
     const { before, after } = await renewCredential(edge);
     const burst = { bed, exporter: edge, address: "10.3.0.1" };
+    await serveBurst(burst);
     await exportBurst(burst, second);
     await second.pause();
     const suspendedMs = performance.now();
