@@ -7,7 +7,10 @@ import { hunt, listSeeds } from "./mutation/hunt.ts";
 import { MUTANTS } from "./mutation/mutants.ts";
 import { runCrew } from "./crew.ts";
 
-/** Most are found in the first, the one that is on record; more are tried when schedules have come to be drawn otherwise. */
+/**
+ * The first is the one on record; more are tried when schedules have come to be drawn otherwise. Then put those that
+ * `npm run simulate -- --mutants` finds on record, and this is quick again.
+ */
 const BUDGET = 60;
 /** Worlds are counted, not seconds: this is for machines that have much else to do. */
 const PATIENCE_MS = 600_000;

@@ -14,6 +14,7 @@ import { hashText } from "./chance.ts";
 import { Invariants } from "./invariant.ts";
 import type { Call } from "./line.ts";
 import type { SimTime } from "./time.ts";
+import { watchWaste } from "./waste.ts";
 import type { Site } from "./world.ts";
 
 export interface Violation {
@@ -54,6 +55,7 @@ export class Observation implements Observer {
   /** The last write of an agent that was no heartbeat. */
   lastAgentWrite: { readonly atMs: number; readonly what: string } | undefined;
   readonly #time: SimTime;
+  readonly #isFaultless: () => boolean;
   readonly #trace: string[] | undefined;
   #hash = hashText("");
 
@@ -64,6 +66,9 @@ export class Observation implements Observer {
   ) {
     this.#time = time;
     this.#trace = options.trace;
+    // Before that, in worlds that become steady, nothing goes wrong.
+    const { steadyFromMs } = options;
+    this.#isFaultless = () => steadyFromMs < Infinity && time.nowMs < steadyFromMs;
     this.invariants = new Invariants(
       (rule, sentence) => this.report(rule, sentence),
       () => time.nowMs >= options.steadyFromMs,
@@ -183,7 +188,10 @@ export class Observation implements Observer {
         return stores.own.delete(resource, ref, deleting);
       },
     };
-    return { own, hub };
+    const complain = (what: string): void => {
+      if (this.#isFaultless()) this.report("nothing is written twice", `${id} wrote ${what} again`);
+    };
+    return { own: watchWaste(own, complain), hub: watchWaste(hub, complain) };
   }
 }
 

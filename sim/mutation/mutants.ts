@@ -97,8 +97,8 @@ const FLOW_MUTANTS: readonly Mutant[] = [
     name: "never notice a lost cluster",
     sentence: "Silence is not judged at all: endpoints of a dead cluster stay ready.",
     file: "src/controllers/liveness.ts",
-    from: "while (await pause()) look();",
-    to: "while (await pause()) contacts();",
+    from: "      look();\n",
+    to: "",
     seed: 411,
   },
   {
@@ -141,6 +141,14 @@ const FLOW_MUTANTS: readonly Mutant[] = [
     from: "if (actual === undefined || !isSameSlice(actual, slice)) writes.push(correct(actual, slice));",
     to: "writes.push(correct(actual, slice));",
     seed: 1,
+  },
+  {
+    name: "publish without a look at what is there",
+    sentence: "Shares are written at every look, whether they differ or not.",
+    file: "src/hub/publication.ts",
+    from: "if (now !== undefined && isAsWanted(now, asked)) return;",
+    to: "",
+    seed: 9,
   },
   {
     name: "keep endpoints that are no longer shared",

@@ -19,4 +19,20 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
     to: "",
     seed: 371,
   },
+  {
+    name: "forget our own writes",
+    sentence: "A reconcile that is quicker than the watch plans by what was there before it wrote.",
+    file: "src/runtime/freshness.ts",
+    from: "if (memories.length === 0) return cached;",
+    to: "return cached;",
+    seed: 9,
+  },
+  {
+    name: "try once",
+    sentence: "A key that failed is not tried again until something happens to it.",
+    file: "src/runtime/queue.ts",
+    from: "    place(entry, wantedMs);\n    const retryInMs",
+    to: "    entries.delete(entry.key);\n    const retryInMs",
+    seed: 108,
+  },
 ];
