@@ -9,7 +9,7 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
     file: "src/runtime/informer.ts",
     from: 'if (isStoreError(error, "Gone", "BadRequest", "Invalid")) {',
     to: 'if (isStoreError(error, "BadRequest", "Invalid")) {',
-    seed: 155,
+    seed: 188,
   },
   {
     name: "miss what vanished between two lists",
@@ -17,7 +17,7 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
     file: "src/runtime/informer.ts",
     from: "for (const key of cache.keys()) if (!seen.has(key)) drop(key);",
     to: "",
-    seed: 371,
+    seed: 448,
   },
   {
     name: "forget our own writes",
