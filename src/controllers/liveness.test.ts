@@ -12,10 +12,11 @@ function open(options: { readonly members: readonly string[]; readonly self?: st
   const told: LogFields[] = [];
   let changes = 0;
   const ignore = (): void => undefined;
+  const note = (_: string, fields: LogFields = {}): number => told.push(fields);
   const log: Log = {
     debug: ignore,
-    info: ignore,
-    warn: (_, fields = {}) => told.push(fields),
+    info: note,
+    warn: note,
     error: ignore,
     with: () => log,
   };
@@ -82,7 +83,7 @@ test("R65, R66: a member turns silent, then lost, and is live within a second of
   await world.pass(1);
   expect(world.livenessOf("b")).toBe("live");
   expect(world.told).toEqual(
-    ["silent", "lost", "live"].map((liveness) => ({ cluster: "b", liveness })),
+    ["silent", "lost", "live"].map((liveness) => ({ source: "b", liveness })),
   );
   expect(world.changes()).toBe(3);
 });
