@@ -19,7 +19,8 @@ interface Drawn {
   readonly forMs: number;
 }
 
-const WEIGHTS: Readonly<Record<Fault["fault"], number>> = {
+/** A region is cut off by its own profile only: together with other faults it is no longer plain who should be lost. */
+const WEIGHTS: Readonly<Record<Exclude<Fault["fault"], "region">, number>> = {
   partition: 4,
   slow: 1,
   errors: 3,
@@ -32,7 +33,7 @@ const WEIGHTS: Readonly<Record<Fault["fault"], number>> = {
   clock: 1,
 };
 
-const DRAWS: Readonly<Record<Fault["fault"], (drawn: Drawn) => Fault>> = {
+const DRAWS: Readonly<Record<keyof typeof WEIGHTS, (drawn: Drawn) => Fault>> = {
   partition: ({ random, place, forMs }) => ({
     fault: "partition",
     ...place,
@@ -93,17 +94,33 @@ export function drawFault(random: Random, clusters: readonly number[]): Fault {
   return DRAWS[pickWeighted(random, WEIGHTS)]({ random, place, server, forMs });
 }
 
+/** One cluster falls silent, and nothing else happens: how soon it is withdrawn is plain to see. */
+export function drawLoss(random: Random, cluster: number): Fault {
+  const at = pick(random, ["before", "after"] as const);
+  const call = between(random, 1, 20);
+  return { fault: "crash", cluster, call, at, withinMs: 10_000, downMs: 120_000 };
+}
+
+/** Nothing that could stop one cluster's heartbeats alone. */
+export function drawHubFault(random: Random, spared: number): Fault {
+  const forMs = pick(random, LASTING_MS) * between(random, 1, 3);
+  if (flip(random, 0.5)) return { fault: "region", spared, refuses: flip(random, 0.3), forMs };
+  if (flip(random, 0.3)) return { fault: "compact", server: "hub", cuts: true };
+  return { fault: "restart server", server: "hub", forMs, compacts: flip(random, 0.5) };
+}
+
 function drawFailure(random: Random, { to }: LinePlace): Failure {
   const status = pick(random, [500, 503, 429, 409, 504, 0] as const);
   const share = pick(random, [0.1, 0.5, 1]);
   const afterWrite = (status === 504 || status === 0 || status === 500) && flip(random, 0.6);
   const retryAfterSeconds = between(random, 1, 5);
-  const isAboutLeases = to === "hub" && flip(random, 0.2);
+  const plurals = to === "hub" ? WATCHED_ON_HUB : WATCHED;
   return {
     status,
     afterWrite,
     share,
     ...(status === 429 || status === 503 ? { retryAfterSeconds } : {}),
-    ...(isAboutLeases ? { plural: "leases" } : {}),
+    // Where all else goes well, nothing but a retry makes up for it.
+    ...(flip(random, 0.6) ? { plural: pick(random, plurals) } : {}),
   };
 }

@@ -47,6 +47,13 @@ export type Fault =
       readonly withinMs: number;
       readonly downMs: number;
     }
+  | {
+      /** All but one are cut off from the hub. */
+      readonly fault: "region";
+      readonly spared: number;
+      readonly refuses: boolean;
+      readonly forMs: number;
+    }
   | { readonly fault: "clock"; readonly cluster: number | "hub"; readonly jumpMs: number };
 
 /** What a fault puts on its line; undefined for those that are no trouble of a line. */

@@ -1,35 +1,15 @@
 // Quiet: a world in which nothing has been wrong for a while in, everything that is not as it should be out. What each cluster
 // must hold is worked out from the users' own objects, as if every cluster knew all others directly.
 
-import {
-  ENDPOINT_SLICE,
-  type EndpointSlice,
-  NAMESPACE,
-  SERVICE,
-  type Service,
-} from "../src/api/builtin.ts";
 import { derivedServiceName, endpointShareName, serviceShareName } from "../src/api/digest.ts";
 import { ENDPOINT_SHARE, SERVICE_SHARE } from "../src/api/hubshare.ts";
 import {
-  SERVICE_EXPORT,
-  SERVICE_IMPORT,
-  type ServiceExport,
-  type ServiceImport,
-} from "../src/api/mcs.ts";
-import {
   type ClusterId,
-  KUBE_SERVICE_NAME_LABEL,
-  MANAGED_BY_LABEL,
-  MANAGED_LABEL,
   memberNamespace,
-  SERVICE_NAME_LABEL,
   type ServiceKey,
-  serviceKey,
-  SLICE_MANAGER,
-  SOURCE_CLUSTER_LABEL,
   splitServiceKey,
 } from "../src/api/names.ts";
-import type { KubeObject, Resource } from "../src/api/object.ts";
+import type { KubeObject } from "../src/api/object.ts";
 import type { Contribution } from "../src/api/share.ts";
 import { planEndpointShares } from "../src/core/endpoints.ts";
 import { type ExportInput, judgeExport, planExportStatus, planShare } from "../src/core/export.ts";
@@ -42,23 +22,17 @@ import {
   encodeServiceShare,
 } from "../src/core/wire.ts";
 import { isSameData, type Write } from "../src/core/write.ts";
-import type { Store } from "../src/ports/store.ts";
+import { compareWithModel } from "./compare.ts";
 import {
-  describeConditions,
-  describeFound,
-  expectConditions,
-  expectImport,
-  type Offer,
-} from "./model.ts";
+  importedServices,
+  isImportedSlice,
+  isManaged,
+  keyOf,
+  type Objects,
+  ownSlices,
+  readObjects,
+} from "./holding.ts";
 import type { Site, World } from "./world.ts";
-
-interface Objects {
-  readonly namespaces: ReadonlyMap<string, KubeObject>;
-  readonly services: ReadonlyMap<string, Service>;
-  readonly exports: ReadonlyMap<string, ServiceExport>;
-  readonly imports: ReadonlyMap<string, ServiceImport>;
-  readonly slices: readonly EndpointSlice[];
-}
 
 /** Empty when all is well. */
 export async function findUnrest(world: World): Promise<readonly string[]> {
@@ -88,100 +62,6 @@ export async function findUnrest(world: World): Promise<readonly string[]> {
   }
   unrest.push(...(await findHubDifferences(world, shared)));
   return unrest;
-}
-
-/** Services, imports and endpoints, all that anybody has a name for. */
-function compareWithModel(
-  members: readonly Site[],
-  all: ReadonlyMap<Site, Objects>,
-): readonly string[] {
-  const unrest: string[] = [];
-  const everything = members.flatMap((site) => all.get(site) ?? []);
-  const keys = new Set(
-    everything.flatMap((objects) => [...objects.exports.keys(), ...importedServices(objects)]),
-  );
-  for (const key of keys) {
-    const { namespace, name } = splitServiceKey(key as ServiceKey);
-    const offers = members.map((site) => offerOf(site, all.get(site), key));
-    const wanted = expectImport(offers);
-    for (const [at, site] of members.entries()) {
-      const objects = all.get(site);
-      const home = objects?.namespaces.get(namespace);
-      if (objects === undefined) continue;
-      const found = describeFound(
-        {
-          serviceImport: objects.imports.get(key),
-          derived: objects.services.get(`${namespace}/${derivedServiceName(key as ServiceKey)}`),
-          slices: objects.slices.filter(({ metadata }) =>
-            isImportedSlice(metadata, namespace, name),
-          ),
-        },
-        SOURCE_CLUSTER_LABEL,
-      );
-      const due = home === undefined ? [] : wanted;
-      for (const sentence of due) {
-        if (!found.includes(sentence)) unrest.push(`${site.id} lacks for ${key}: ${sentence}`);
-      }
-      for (const sentence of found) {
-        if (!due.includes(sentence)) unrest.push(`${site.id} has for ${key}: ${sentence}`);
-      }
-      const offer = offers[at];
-      if (offer?.serviceExport === undefined) continue;
-      const told = describeConditions(offer.serviceExport);
-      const meant = expectConditions(offer, offers);
-      if (told !== meant) unrest.push(`${site.id} says of export ${key}: ${told}, not ${meant}`);
-    }
-  }
-  return unrest;
-}
-
-function isImportedSlice(
-  { namespace, labels }: KubeObject["metadata"],
-  home: string,
-  name: string,
-): boolean {
-  return namespace === home && labels?.[SERVICE_NAME_LABEL] === name;
-}
-
-function offerOf(site: Site, objects: Objects | undefined, key: string): Offer {
-  return {
-    cluster: site.id ?? "",
-    serviceExport: objects?.exports.get(key),
-    service: objects?.services.get(key),
-    slices: objects === undefined ? [] : ownSlices(objects, key as ServiceKey),
-  };
-}
-
-/** Of the users' own Service. */
-function ownSlices(objects: Objects, service: ServiceKey): readonly EndpointSlice[] {
-  const { namespace, name } = splitServiceKey(service);
-  return objects.slices.filter(
-    ({ metadata }) =>
-      metadata.namespace === namespace &&
-      metadata.labels?.[KUBE_SERVICE_NAME_LABEL] === name &&
-      metadata.labels[MANAGED_BY_LABEL] !== SLICE_MANAGER,
-  );
-}
-
-async function readObjects(store: Store): Promise<Objects> {
-  const byKey = async <T extends KubeObject>(resource: Resource<T>) =>
-    new Map((await store.list(resource)).items.map((object) => [keyOf(object), strip(object)]));
-  return {
-    namespaces: await byKey(NAMESPACE),
-    services: await byKey(SERVICE),
-    exports: await byKey(SERVICE_EXPORT),
-    imports: await byKey(SERVICE_IMPORT),
-    slices: (await store.list(ENDPOINT_SLICE)).items.map(strip),
-  };
-}
-
-function strip<T extends KubeObject>(object: T): T {
-  const { managedFields: _, ...metadata } = object.metadata;
-  return { ...object, metadata };
-}
-
-function keyOf({ metadata: { namespace, name = "" } }: KubeObject): string {
-  return namespace === undefined ? name : `${namespace}/${name}`;
 }
 
 function exportInput(cluster: ClusterId, key: string, objects: Objects): ExportInput {
@@ -286,23 +166,6 @@ function findDifferences(
     }
   }
   return unrest;
-}
-
-function importedServices(objects: Objects): readonly ServiceKey[] {
-  const labelled = [...objects.slices, ...[...objects.services.values()].filter(isManaged)].flatMap(
-    ({ metadata: { namespace = "", labels } }) => {
-      const name = labels?.[SERVICE_NAME_LABEL];
-      return name === undefined ? [] : [serviceKey({ namespace, name })];
-    },
-  );
-  return [...labelled, ...([...objects.imports.keys()] as ServiceKey[])];
-}
-
-function isManaged({ metadata }: KubeObject): boolean {
-  return (
-    metadata.labels?.[MANAGED_LABEL] === "true" ||
-    metadata.labels?.[MANAGED_BY_LABEL] === SLICE_MANAGER
-  );
 }
 
 /** Who left has nothing of ours any more. */

@@ -2,6 +2,7 @@
 // same outcome, on any machine.
 
 import { act } from "./action.ts";
+import { findUsable } from "./compare.ts";
 import { type Fault, troubleOf, victimOf } from "./fault.ts";
 import { Observation, type Statistics, type Violation } from "./observe.ts";
 import { findUnrest } from "./quiet.ts";
@@ -27,6 +28,8 @@ export interface RunOptions {
 const SETTLE_MS = 700_000;
 const LOOK_EVERY_MS = 20_000;
 const QUIET_MS = 45_000;
+/** 30 s by the default policy; the last heartbeat was on its way, and members look once a second. */
+const WITHDRAWN_WITHIN_MS = 38_000;
 
 export async function runSchedule(schedule: Schedule, options: RunOptions): Promise<Outcome> {
   const { seed, setting } = schedule;
@@ -38,7 +41,14 @@ export async function runSchedule(schedule: Schedule, options: RunOptions): Prom
   });
   const { definitions } = options;
   const world = new World(time, { seed, setting, observer: observation, definitions });
-  const run: Run = { world, observation, beganMs: time.nowMs, isSteady: false, isOver: false };
+  const run: Run = {
+    world,
+    observation,
+    beganMs: time.nowMs,
+    faults: 0,
+    isSteady: false,
+    isOver: false,
+  };
   try {
     for (const site of world.sites) {
       if (setting.members[site.index] === true) await world.join(site);
@@ -67,6 +77,8 @@ interface Run {
   readonly world: World;
   readonly observation: Observation;
   readonly beganMs: number;
+  /** Inflicted so far. */
+  faults: number;
   /** No user does anything any more. */
   isSteady: boolean;
   /** No faults any more. */
@@ -115,6 +127,7 @@ async function take(run: Run, step: Step): Promise<void> {
 function inflict(run: Run, fault: Fault): void {
   const { world } = run;
   const { time } = world;
+  run.faults += 1;
   const trouble = troubleOf(fault);
   const victim = victimOf(fault);
   if (victim !== undefined) run.observation.invariants.noteTrouble(victim);
@@ -137,6 +150,13 @@ function inflict(run: Run, fault: Fault): void {
         time.schedule(fault.forMs, end);
       }
       if (fault.compacts) compact(world, fault.server);
+      return;
+    case "region":
+      for (const site of world.sites) {
+        if (site.index === fault.spared) continue;
+        const { refuses, forMs } = fault;
+        time.schedule(forMs, site.lines.hub.add({ loses: ["requests", "answers"], refuses }));
+      }
       return;
     case "crash":
       crash(run, fault);
@@ -174,9 +194,32 @@ function crash(run: Run, fault: Extract<Fault, { readonly fault: "crash" }>): vo
     observation.note(`${process.name} dies`);
     world.kill(site);
     world.time.schedule(fault.downMs, () => world.start(site));
+    expectWithdrawal(run, site);
   };
   process.doom(fault.call, fault.at, fall);
   world.time.schedule(fault.withinMs, fall);
+}
+
+/** Where one cluster is silent and all else is well, it is withdrawn within the bound. */
+function expectWithdrawal(run: Run, lost: Site): void {
+  const { world, observation } = run;
+  const { id } = lost;
+  const { faults } = run;
+  const others = world.sites.filter((site) => site !== lost && site.id !== undefined);
+  if (id === undefined || !run.isSteady || faults > 1) return;
+  const complain = async (site: Site): Promise<void> => {
+    for (const slice of await findUsable(site, lost, id)) {
+      const sentence = `${site.id} has ${slice}, of ${id}, which has been silent for ${WITHDRAWN_WITHIN_MS / 1_000} s`;
+      observation.report("a lost cluster is withdrawn within the bound", sentence);
+    }
+  };
+  world.time.schedule(WITHDRAWN_WITHIN_MS, () => {
+    const isPlain = run.faults === faults && lost.running === undefined && lost.id === id;
+    if (!isPlain || run.isOver) return;
+    for (const site of others) {
+      void complain(site);
+    }
+  });
 }
 
 /** Faults are over: within the bound everything is as it should be, and then nothing moves. */

@@ -4,7 +4,7 @@
 import type { Random } from "../src/ports/clock.ts";
 import { type Action, type EndpointState, PORT_SETS, type ServicePlace } from "./action.ts";
 import { between, createStream, flip, pick, pickWeighted } from "./chance.ts";
-import { drawFault } from "./drawfault.ts";
+import { drawFault, drawHubFault, drawLoss } from "./drawfault.ts";
 import type { Fault } from "./fault.ts";
 import type { Latency } from "./line.ts";
 
@@ -101,9 +101,15 @@ function drawAdversity(random: Random, setting: Setting): readonly Step[] {
     const atMs = drawTime(random, 0, steadyFromMs - QUIET_BEFORE_MS);
     steps.push({ atMs, ...drawAction(random, setting) });
   }
-  for (let left = between(random, 2, 12); left > 0; left -= 1) {
+  if (flip(random, 0.15)) return [...steps, { atMs: steadyFromMs, ...drawLoss(random, spared) }];
+  // Most members silent at once are not lost, and from three members on the hub's own troubles are told from theirs.
+  const isTheHub = setting.members.filter(Boolean).length >= 3 && flip(random, 0.3);
+  for (let left = between(random, 2, isTheHub ? 4 : 12); left > 0; left -= 1) {
     const atMs = drawTime(random, steadyFromMs, activeMs);
-    steps.push({ atMs, ...drawFault(random, victims) });
+    steps.push({
+      atMs,
+      ...(isTheHub ? drawHubFault(random, spared) : drawFault(random, victims)),
+    });
   }
   return steps;
 }

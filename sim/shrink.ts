@@ -45,5 +45,6 @@ function concerns({ steps }: Schedule, at: number, cluster: number): boolean {
   const step = steps[at];
   if (step === undefined) return false;
   if ("server" in step) return step.server === cluster;
+  if (!("cluster" in step)) return false;
   return step.cluster === cluster;
 }
