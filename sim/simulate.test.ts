@@ -7,7 +7,7 @@ import { bundleWorker, runCrew } from "./crew.ts";
 import { renderBroken } from "./report.ts";
 import type { Answer, Order } from "./worker.ts";
 
-const WORLDS = 150;
+const WORLDS = 500;
 /** Generous: how long it takes says more about the machine than about the worlds. */
 const PATIENCE_MS = 30 * 60_000;
 
