@@ -78,7 +78,7 @@ export function startAgent(options: AgentOptions): Agent {
       ...(contact === undefined ? {} : { isHubAway: () => contact.isAway() }),
     });
     do await beat();
-    while (await pause(HEARTBEAT_MS * (0.9 + 0.2 * random())));
+    while (await pauseAfterBeat(HEARTBEAT_MS * (0.9 + 0.2 * random())));
   }
 
   /** Undefined when it is time to stop. */
@@ -176,6 +176,12 @@ export function startAgent(options: AgentOptions): Agent {
 
   /** False when it is time to stop. */
   async function pause(ms: number): Promise<boolean> {
+    await sleep(clock, ms, signal).catch(() => undefined);
+    return !signal.aborted;
+  }
+
+  /** The same, but shorter when a heartbeat is due before. */
+  async function pauseAfterBeat(ms: number): Promise<boolean> {
     const cut = new AbortController();
     cutPause = () => cut.abort();
     signal.addEventListener("abort", cutPause);
