@@ -9,7 +9,8 @@ import { isStoreError, type Store } from "../ports/store.ts";
 import { refOf } from "./place.ts";
 import { listAll } from "./survey.ts";
 
-const AT_A_TIME = 16;
+/** Node warns of a leak when more than ten wait for one signal. */
+const AT_A_TIME = 8;
 
 /** Those that were there. */
 export async function removeAll(
