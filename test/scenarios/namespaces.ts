@@ -156,6 +156,12 @@ export function namespaceScenarios(scenario: DefineScenario): void {
       await east.offer("web", ["10.1.0.1"]);
       await usableEverywhere(world, "web", ["10.1.0.1"]);
       await east.store.delete(NAMESPACE, { name: world.namespace });
+      // Not our work, and a busy controller manager takes its time over it.
+      await eventually(
+        "the cluster empties the namespace",
+        async () => expect(await east.get(SERVICE_EXPORT, "web")).toBeUndefined(),
+        60_000,
+      );
       await absentEverywhere(world, "web");
     },
     { controllers: true },
