@@ -1,0 +1,164 @@
+// CoreDNS, undoing: a Corefile with our comments in, the Corefile without what they say we added out. Pure.
+// One thing at a time, and the text is read again after each: what people changed since stays as they left it.
+
+import { expandLines, findSites, normalizeZone, parseKey } from "./corefileServer.ts";
+import {
+  type Corefile,
+  type Directive,
+  findLineEnd,
+  findLineStart,
+  parseCorefile,
+  type Word,
+} from "./corefileSyntax.ts";
+
+/** What was added. `key:` is followed by the key itself. */
+export type Addition =
+  | "zone"
+  | "option"
+  | "argument"
+  | "braces"
+  | "break"
+  | "block"
+  | `key:${string}`;
+
+export interface Marker {
+  readonly start: number;
+  readonly end: number;
+  readonly zone: string;
+  readonly additions: readonly Addition[];
+}
+
+const MARKER = /^# isthmus dns enable (\S+) \(([^)]*)\)/u;
+
+export function renderMarker(zone: string, additions: readonly Addition[]): string {
+  return `# isthmus dns enable ${zone} (${additions.join(", ")}): undo it with isthmus dns disable`;
+}
+
+export function findMarkers(corefile: Corefile): readonly Marker[] {
+  return corefile.comments.flatMap(({ start, end }) => {
+    const match = MARKER.exec(corefile.text.slice(start, end));
+    const [, zone = "", additions = ""] = match ?? [];
+    return match === null
+      ? []
+      : [{ start, end, zone, additions: additions.split(", ") as Addition[] }];
+  });
+}
+
+export function removeMarked(text: string, zone: string): string {
+  let rest = text;
+  for (;;) {
+    const corefile = parseCorefile(rest);
+    const marker = findMarkers(corefile).find((found) => normalizeZone(found.zone) === zone);
+    if (marker === undefined) return rest;
+    rest = marker.additions.includes("block")
+      ? removeBlock(corefile, marker, zone)
+      : removeAdditions(corefile, marker, zone);
+  }
+}
+
+function removeBlock(corefile: Corefile, marker: Marker, zone: string): string {
+  const { text, blocks } = corefile;
+  const block = blocks.find(({ keys }) => (keys[0]?.start ?? -1) > marker.start);
+  const isOurs = block?.keys.every((key) => parseKey(key).zone === zone) ?? false;
+  const end = isOurs ? (block?.braces?.close.end ?? marker.end) : marker.end;
+  const start = findLineStart(text, marker.start);
+  const newline = /^\r?\n/u.exec(text.slice(end))?.[0] ?? "";
+  // At the very end of the file the line break in front of it is the one that was added.
+  const from = newline === "" && start > 0 ? lineBreakBefore(text, start) : start;
+  return text.slice(0, from) + text.slice(end + newline.length);
+}
+
+function lineBreakBefore(text: string, lineStart: number): number {
+  return text.charAt(lineStart - 2) === "\r" ? lineStart - 2 : lineStart - 1;
+}
+
+function removeAdditions(before: Corefile, marker: Marker, zone: string): string {
+  const ordinal = listDirectives(before).findIndex((line) => holds(line, marker));
+  let text = cutLine(before.text, marker.start);
+  if (ordinal === -1) return text;
+  const reread = (): { corefile: Corefile; directive: Directive | undefined } => {
+    const corefile = parseCorefile(text);
+    return { corefile, directive: listDirectives(corefile)[ordinal] };
+  };
+  // From the inside out, so that the number of the directive stays what it is.
+  const steps: Readonly<Record<string, () => void>> = {
+    option: () => removeOption(true),
+    argument: () => removeOption(false),
+    break: () => {
+      const { directive } = reread();
+      if (directive?.braces === undefined) return;
+      const { end } = directive.braces.open;
+      const indent = indentOf(text, directive.name.start);
+      const added = [`\r\n${indent}`, `\n${indent}`].find((gap) => text.startsWith(gap, end));
+      text = text.slice(0, end) + text.slice(end + (added?.length ?? 0));
+    },
+    braces: () => {
+      const { corefile, directive } = reread();
+      if (directive?.braces === undefined || directive.lines.length > 0) return;
+      const { open, close } = directive.braces;
+      if (corefile.comments.some(({ start }) => start > open.start && start < close.start)) return;
+      const last = directive.args.at(-1) ?? directive.name;
+      text = text.slice(0, last.end) + text.slice(close.end);
+    },
+    zone: () => {
+      const { directive } = reread();
+      cutWord(directive?.args.findLast((arg) => normalizeZone(arg.text) === zone));
+    },
+  };
+  function removeOption(wholeLine: boolean): void {
+    const { corefile, directive } = reread();
+    const lines = expandLines(corefile, directive?.lines ?? []);
+    const line = lines.findLast((option) => option.name.text === "multicluster");
+    const arg = line?.args.findLast((word) => normalizeZone(word.text) === zone);
+    if (line === undefined || arg === undefined) return;
+    if (wholeLine && line.args.length === 1) text = cutLine(text, line.name.start);
+    else cutWord(arg);
+  }
+  function cutWord(word: Word | undefined): void {
+    if (word === undefined) return;
+    const head = text.slice(0, word.start).replace(/[ \t]+$/u, "");
+    text = head + text.slice(word.end);
+  }
+  function removeKey(key: string): void {
+    const { corefile, directive } = reread();
+    const site = findSites(corefile, "kubernetes").find(
+      ({ block, directive: used }) =>
+        used === directive && block.keys.some((word) => word.text === key),
+    );
+    cutWord(site?.block.keys.findLast((word) => word.text === key));
+  }
+  for (const step of ["option", "argument", "break", "braces", "zone"] as const) {
+    if (marker.additions.includes(step)) steps[step]?.();
+  }
+  for (const addition of marker.additions) {
+    if (addition.startsWith("key:")) removeKey(addition.slice("key:".length));
+  }
+  return text;
+}
+
+/** In the order of the text, at any depth. */
+function listDirectives(corefile: Corefile): readonly Directive[] {
+  return corefile.blocks.flatMap((block) =>
+    block.lines.filter((line) => line.name.text === "kubernetes"),
+  );
+}
+
+function holds(directive: Directive, marker: Marker): boolean {
+  const { braces } = directive;
+  return (
+    braces !== undefined && braces.open.end <= marker.start && marker.end <= braces.close.start
+  );
+}
+
+/** With the line break in front of it, so that what stood before and behind meet again. */
+function cutLine(text: string, at: number): string {
+  const start = findLineStart(text, at);
+  return (
+    text.slice(0, start === 0 ? 0 : lineBreakBefore(text, start)) +
+    text.slice(findLineEnd(text, at))
+  );
+}
+
+export function indentOf(text: string, at: number): string {
+  return /^[ \t]*/u.exec(text.slice(findLineStart(text, at), at))?.[0] ?? "";
+}
