@@ -23,6 +23,7 @@ interface Drawn {
 const WEIGHTS: Readonly<Record<Exclude<Fault["fault"], "region">, number>> = {
   partition: 4,
   slow: 1,
+  "late answers": 1,
   errors: 3,
   "late watch": 1.5,
   "doubled watch": 0.5,
@@ -45,6 +46,12 @@ const DRAWS: Readonly<Record<keyof typeof WEIGHTS, (drawn: Drawn) => Fault>> = {
     fault: "slow",
     ...place,
     delayMs: pick(random, [300, 2_000, 6_000]),
+    forMs,
+  }),
+  "late answers": ({ random, place, forMs }) => ({
+    fault: "late answers",
+    ...place,
+    ms: pick(random, [1_000, 4_000, 8_000]),
     forMs,
   }),
   errors: ({ random, place, forMs }) => ({
@@ -94,11 +101,25 @@ export function drawFault(random: Random, clusters: readonly number[]): Fault {
   return DRAWS[pickWeighted(random, WEIGHTS)]({ random, place, server, forMs });
 }
 
+/** An agent dies. */
+export function drawCrash(random: Random, clusters: readonly number[]): Fault {
+  const place: LinePlace = { cluster: pick(random, clusters), to: "own" };
+  return DRAWS.crash({ random, place, server: place.cluster, forMs: 0 });
+}
+
 /** One cluster falls silent, and nothing else happens: how soon it is withdrawn is plain to see. */
-export function drawLoss(random: Random, cluster: number): Fault {
+export function drawLoss(
+  random: Random,
+  cluster: number,
+  atMs: number,
+): readonly (Fault & { readonly atMs: number })[] {
   const at = pick(random, ["before", "after"] as const);
   const call = between(random, 1, 20);
-  return { fault: "crash", cluster, call, at, withinMs: 10_000, downMs: 120_000 };
+  const crash: Fault = { fault: "crash", cluster, call, at, withinMs: 10_000, downMs: 120_000 };
+  // Everybody reads everything anew: nobody comes back to life by that.
+  const compact: Fault = { fault: "compact", server: "hub", cuts: true };
+  const laterMs = atMs + between(random, 50_000, 55_000);
+  return [{ atMs, ...crash }, ...(flip(random, 0.5) ? [{ atMs: laterMs, ...compact }] : [])];
 }
 
 /** Nothing that could stop one cluster's heartbeats alone. */

@@ -1,6 +1,6 @@
 // Faults: data in, troubles put on lines, servers and processes for a while out. Each ends by itself; at quiet all are over.
 
-import type { Direction, Failure, Trouble } from "./line.ts";
+import type { Call, Direction, Failure, Trouble } from "./line.ts";
 import type { Moment } from "./process.ts";
 
 /** One line of one cluster's agent: to its own API server, or to the hub. */
@@ -18,6 +18,7 @@ export type Fault =
       readonly forMs: number;
     } & LinePlace)
   | ({ readonly fault: "slow"; readonly delayMs: number; readonly forMs: number } & LinePlace)
+  | ({ readonly fault: "late answers"; readonly ms: number; readonly forMs: number } & LinePlace)
   | ({ readonly fault: "errors"; readonly failure: Failure; readonly forMs: number } & LinePlace)
   | ({
       readonly fault: "late watch";
@@ -43,6 +44,8 @@ export type Fault =
       readonly cluster: number;
       /** It dies at that call after the step, or when the time is over. */
       readonly call: number;
+      /** Only such calls count; absent: all. */
+      readonly verb?: Call["verb"];
       readonly at: Moment;
       readonly withinMs: number;
       readonly downMs: number;
@@ -60,6 +63,7 @@ export type Fault =
 export function troubleOf(fault: Fault): Trouble | undefined {
   if (fault.fault === "partition") return { loses: fault.loses, refuses: fault.refuses };
   if (fault.fault === "slow") return { delayMs: fault.delayMs };
+  if (fault.fault === "late answers") return { answerDelayMs: fault.ms };
   if (fault.fault === "errors") return { failure: fault.failure };
   if (fault.fault === "late watch") return { watchDelay: { ms: fault.ms, plural: fault.plural } };
   return fault.fault === "doubled watch" ? { duplicates: fault.share } : undefined;
@@ -70,5 +74,6 @@ export function victimOf(fault: Fault): number | undefined {
   const { fault: kind } = fault;
   if (kind === "restart server") return fault.server === "hub" ? undefined : fault.server;
   if (kind === "partition" || kind === "slow" || kind === "errors") return fault.cluster;
+  if (kind === "late answers") return fault.cluster;
   return kind === "crash" ? fault.cluster : undefined;
 }

@@ -16,6 +16,7 @@ import {
 import type { Condition, KubeObject } from "../src/api/object.ts";
 import type { Change } from "../src/embedded/storage.ts";
 import { Bound } from "./bound.ts";
+import { Claims } from "./claim.ts";
 
 type Report = (rule: string, sentence: string) => void;
 
@@ -36,6 +37,10 @@ export class Invariants {
   readonly #troubled = new Set<number>();
 
   readonly #bound: Bound;
+  readonly #claims: Claims;
+  #isClaiming = false;
+  /** Addresses that somebody claimed and does not have. */
+  readonly #lies = new Set<string>();
 
   constructor(report: Report, isSteady: () => boolean, nowMs: () => number) {
     this.#report = report;
@@ -43,6 +48,22 @@ export class Invariants {
     this.#bound = new Bound(nowMs, (sentence) =>
       report("endpoints of a lost cluster are gone within a minute", sentence),
     );
+    this.#claims = new Claims(
+      (rule, sentence) => {
+        if (this.#isClaiming) report(rule, sentence);
+      },
+      nowMs,
+      (id) => this.#clusters.get(id),
+    );
+  }
+
+  /** Nothing goes wrong but that agents die. */
+  expectClaims(): void {
+    this.#isClaiming = true;
+  }
+
+  noteLie(address: string): void {
+    this.#lies.add(address);
   }
 
   noteTrouble(cluster: number): void {
@@ -56,6 +77,7 @@ export class Invariants {
   checkWrite(cluster: number, change: Change, userAgent: string | undefined): void {
     const isAgent = userAgent?.startsWith("agent ") === true;
     if (isAgent) this.#checkOwnership(cluster, change);
+    this.#claims.noteWrite(cluster, change, isAgent);
     if (isAgent && this.#isSteady()) this.#checkSteady(cluster, change);
     switch (change.resource) {
       case "endpointslices.discovery.k8s.io":
@@ -74,6 +96,7 @@ export class Invariants {
 
   checkHubWrite(change: Change, userAgent: string | undefined): void {
     const heard = this.#bound.noteHubWrite(change);
+    this.#claims.noteHubWrite(change);
     const importer = this.#clusters.get(heard ?? "");
     if (this.#isSteady() && heard !== undefined && importer !== undefined) {
       if (!this.#troubled.has(importer)) this.#bound.check(importer, heard);
@@ -154,7 +177,9 @@ export class Invariants {
       const isReady = conditions?.ready !== false;
       if (this.#had.has(isReady ? `${had} ready` : had)) continue;
       this.#report(
-        "no endpoint appears that its source never had",
+        this.#lies.has(addresses[0] ?? "")
+          ? "no endpoint comes from an identity that is not its own"
+          : "no endpoint appears that its source never had",
         `cluster ${cluster} has ${addresses[0]} ${isReady ? "ready" : "not ready"} of ${labels[SOURCE_CLUSTER_LABEL]} in slice ${key}`,
       );
     }

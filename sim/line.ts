@@ -31,6 +31,8 @@ export interface Trouble {
   /** Connections are refused or reset, rather than silent. */
   readonly refuses?: boolean;
   readonly delayMs?: number;
+  /** Answers alone are late: the watch tells of a write before its answer does. */
+  readonly answerDelayMs?: number;
   readonly failure?: Failure;
   readonly watchDelay?: { readonly ms: number; readonly plural: string | undefined };
   /** How many of the watch events come twice. */
@@ -102,7 +104,7 @@ export class Line {
       else if (this.#isRefusing()) refuse();
       else this.#held.push({ direction, pass });
     };
-    const ms = this.#drawMs();
+    const ms = this.#drawMs() + (direction === "answers" ? this.#answerDelayMs() : 0);
     if (ms === 0) pass();
     else this.#time.schedule(ms, pass);
   }
@@ -156,6 +158,14 @@ export class Line {
     const { lowMs, highMs } = this.#latency;
     if (flip(this.#random, 0.5)) return Math.floor(ms);
     return Math.floor(ms + lowMs + (highMs - lowMs) * this.#random() ** 3);
+  }
+
+  #answerDelayMs(): number {
+    let ms = 0;
+    for (const { answerDelayMs } of this.#troubles) {
+      if (answerDelayMs !== undefined) ms += Math.floor(answerDelayMs * this.#random());
+    }
+    return ms;
   }
 
   #watchDelayMs(plural: string): number {

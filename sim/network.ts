@@ -12,6 +12,8 @@ export interface NetworkOptions {
   readonly line: Line;
   readonly process: Process;
   readonly time: SimTime;
+  /** Its credential is gone: nothing that it sent is taken any more. */
+  readonly isRefused: () => boolean;
   /** What is asked, when, and what came of it. */
   readonly onCall: (call: Call, name: string, outcome: string) => void;
 }
@@ -23,9 +25,9 @@ export function createNetwork(options: NetworkOptions): Store {
   const { server, line, process, time, onCall } = options;
 
   /** The call that it dies at is not even sent, or is the last that the server hears of it. */
-  function countCall(): { readonly isSent: boolean; readonly isLast: boolean } {
+  function countCall({ verb }: Call): { readonly isSent: boolean; readonly isLast: boolean } {
     if (process.isDead) return { isSent: false, isLast: false };
-    const last = process.isLast();
+    const last = process.isLast(verb);
     if (last === "before") process.meetDoom();
     return { isSent: last !== "before", isLast: last === "after" };
   }
@@ -36,7 +38,7 @@ export function createNetwork(options: NetworkOptions): Store {
     signal: AbortSignal | undefined,
     run: () => Promise<X>,
   ): Promise<X> {
-    const { isSent, isLast } = countCall();
+    const { isSent, isLast } = countCall(call);
     if (!isSent) return never();
     if (signal?.aborted === true) return Promise.reject(signal.reason as Error);
     return new Promise<X>((resolve, reject) => {
@@ -61,6 +63,7 @@ export function createNetwork(options: NetworkOptions): Store {
       const refuse = (): void => fail(unreachable(call));
       const answer = (arrive: () => void): void => line.carry("answers", arrive, refuse);
       const arrive = (): void => {
+        if (options.isRefused()) return;
         // The connection was closed before the server had read it, or after.
         if ((isOver || process.isDead) && line.flip(0.5)) return;
         const failure = line.rollFailure(call);
@@ -88,7 +91,7 @@ export function createNetwork(options: NetworkOptions): Store {
     onEvent: (event: WatchEvent<T>) => void,
   ): Promise<void> {
     const call: Call = { verb: "watch", plural: resource.plural };
-    const { isSent } = countCall();
+    const { isSent } = countCall(call);
     if (!isSent) return never();
     const { signal, onOpen, ...rest } = watching;
     if (signal?.aborted === true) return Promise.resolve();

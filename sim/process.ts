@@ -3,10 +3,18 @@
 
 export type Moment = "before" | "after";
 
+interface Doom {
+  callsLeft: number;
+  readonly at: Moment;
+  readonly onDeath: () => void;
+  /** Only such calls count. */
+  readonly verb: string | undefined;
+}
+
 export class Process {
   readonly name: string;
   #isDead = false;
-  #doom: { callsLeft: number; readonly at: Moment; readonly onDeath: () => void } | undefined;
+  #doom: Doom | undefined;
   readonly #ends = new Set<() => void>();
 
   constructor(name: string) {
@@ -18,8 +26,8 @@ export class Process {
   }
 
   /** It dies at that call from now on. */
-  doom(call: number, at: Moment, onDeath: () => void): void {
-    this.#doom = { callsLeft: call, at, onDeath };
+  doom(call: number, at: Moment, onDeath: () => void, verb?: string): void {
+    this.#doom = { callsLeft: call, at, onDeath, verb };
   }
 
   spare(): void {
@@ -27,9 +35,10 @@ export class Process {
   }
 
   /** True when this call is the last thing that it does. */
-  isLast(): false | Moment {
+  isLast(verb: string): false | Moment {
     const doom = this.#doom;
     if (doom === undefined || this.#isDead) return false;
+    if (doom.verb !== undefined && doom.verb !== verb) return false;
     doom.callsLeft -= 1;
     return doom.callsLeft > 0 ? false : doom.at;
   }

@@ -5,6 +5,7 @@ import { act } from "./action.ts";
 import { findUsable } from "./compare.ts";
 import { type Fault, troubleOf, victimOf } from "./fault.ts";
 import { Observation, type Statistics, type Violation } from "./observe.ts";
+import { tellLie } from "./lie.ts";
 import { findUnrest } from "./quiet.ts";
 import type { Schedule, Step } from "./schedule.ts";
 import { SimTime } from "./time.ts";
@@ -39,6 +40,7 @@ export async function runSchedule(schedule: Schedule, options: RunOptions): Prom
     steadyFromMs: time.nowMs + steadyFromMs,
     trace: options.trace,
   });
+  if (setting.onlyCrashes === true) observation.invariants.expectClaims();
   const { definitions } = options;
   const world = new World(time, { seed, setting, observer: observation, definitions });
   const run: Run = {
@@ -87,6 +89,7 @@ interface Run {
 
 export function kindOf(step: Step): string {
   if ("do" in step) return `user: ${step.do}`;
+  if ("lie" in step) return `member: lie about its ${step.lie}`;
   return "fault" in step ? `fault: ${step.fault}` : `member: ${step.member}`;
 }
 
@@ -111,6 +114,14 @@ async function take(run: Run, step: Step): Promise<void> {
     return;
   }
   const site = world.site(step.cluster);
+  if ("lie" in step) {
+    const claimed = world.site(step.as).id;
+    if (site.id === undefined || claimed === undefined) return;
+    run.observation.invariants.noteLie(step.address);
+    const hub = world.hub.store({ userAgent: `liar ${site.id}` });
+    await tellLie(hub, step, { own: site.id, claimed });
+    return;
+  }
   switch (step.member) {
     case "join":
       await world.join(site);
@@ -168,6 +179,7 @@ function inflict(run: Run, fault: Fault): void {
     }
     case "partition":
     case "slow":
+    case "late answers":
     case "errors":
     case "late watch":
     case "doubled watch":
@@ -196,7 +208,7 @@ function crash(run: Run, fault: Extract<Fault, { readonly fault: "crash" }>): vo
     world.time.schedule(fault.downMs, () => world.start(site));
     expectWithdrawal(run, site);
   };
-  process.doom(fault.call, fault.at, fall);
+  process.doom(fault.call, fault.at, fall, fault.verb);
   world.time.schedule(fault.withinMs, fall);
 }
 

@@ -4,9 +4,11 @@
 import type { Random } from "../src/ports/clock.ts";
 import { type Action, type EndpointState, PORT_SETS, type ServicePlace } from "./action.ts";
 import { between, createStream, flip, pick, pickWeighted } from "./chance.ts";
-import { drawFault, drawHubFault, drawLoss } from "./drawfault.ts";
+import { drawCrash, drawFault, drawHubFault, drawLoss } from "./drawfault.ts";
 import type { Fault } from "./fault.ts";
+import type { Lie } from "./lie.ts";
 import type { Latency } from "./line.ts";
+import { drawLies, drawStories } from "./story.ts";
 
 export interface Setting {
   /** How many clusters there are; each has its place in the lists below. */
@@ -19,6 +21,8 @@ export interface Setting {
   readonly activeMs: number;
   /** From here on only faults happen, and not to all clusters; absent: everything happens at all times. */
   readonly steadyFromMs?: number;
+  /** Agents die, and nothing else goes wrong: then more can be asked of those that live. */
+  readonly onlyCrashes?: true;
 }
 
 export type Membership =
@@ -27,7 +31,7 @@ export type Membership =
   /** Leaves, and joins under another id. */
   | { readonly member: "rename"; readonly cluster: number };
 
-export type Step = { readonly atMs: number } & (Action | Fault | Membership);
+export type Step = { readonly atMs: number } & (Action | Fault | Lie | Membership);
 
 export interface Schedule {
   readonly seed: number;
@@ -60,7 +64,8 @@ const SIZES = [2, 2, 2, 3, 3, 3, 3, 4, 4, 5, 6, 8];
 
 export function drawSchedule(seed: number): Schedule {
   const random = createStream(seed, "schedule");
-  const setting = drawSetting(random);
+  const stories = createStream(seed, "stories");
+  const setting = drawProfile(stories, drawSetting(random));
   const { steadyFromMs } = setting;
   const steps: Step[] = [];
   // Something to lose before anything is lost.
@@ -68,6 +73,11 @@ export function drawSchedule(seed: number): Schedule {
     steps.push(...drawBeginning(random, cluster));
   }
   steps.push(...(steadyFromMs === undefined ? drawTurmoil : drawAdversity)(random, setting));
+  steps.push(
+    ...(steadyFromMs === undefined
+      ? drawStories(stories, setting)
+      : drawLies(stories, setting, steadyFromMs - QUIET_BEFORE_MS)),
+  );
   return { seed, setting, steps: steps.toSorted((a, b) => a.atMs - b.atMs) };
 }
 
@@ -81,7 +91,8 @@ function drawTurmoil(random: Random, setting: Setting): readonly Step[] {
     steps.push({ atMs: atMs(), ...drawAction(random, setting) });
   }
   for (let left = flip(random, 0.1) ? 0 : between(random, 1, 14); left > 0; left -= 1) {
-    steps.push({ atMs: atMs(), ...drawFault(random, all) });
+    const draw = setting.onlyCrashes === true ? drawCrash : drawFault;
+    steps.push({ atMs: atMs(), ...draw(random, all) });
   }
   for (let left = flip(random, 0.5) ? 0 : between(random, 1, 3); left > 0; left -= 1) {
     const member = pickWeighted(random, { join: 1, leave: 1, rename: 1 });
@@ -101,7 +112,7 @@ function drawAdversity(random: Random, setting: Setting): readonly Step[] {
     const atMs = drawTime(random, 0, steadyFromMs - QUIET_BEFORE_MS);
     steps.push({ atMs, ...drawAction(random, setting) });
   }
-  if (flip(random, 0.15)) return [...steps, { atMs: steadyFromMs, ...drawLoss(random, spared) }];
+  if (flip(random, 0.15)) return [...steps, ...drawLoss(random, spared, steadyFromMs)];
   // Most members silent at once are not lost, and from three members on the hub's own troubles are told from theirs.
   const isTheHub = setting.members.filter(Boolean).length >= 3 && flip(random, 0.3);
   for (let left = between(random, 2, isTheHub ? 4 : 12); left > 0; left -= 1) {
@@ -132,6 +143,11 @@ function drawSetting(random: Random): Setting {
       ? { steadyFromMs: 80_000, activeMs: 80_000 + pick(random, [60_000, 120_000, 300_000]) }
       : { activeMs: pick(random, [60_000, 120_000, 180_000, 300_000]) }),
   };
+}
+
+function drawProfile(random: Random, setting: Setting): Setting {
+  if (setting.steadyFromMs !== undefined || !flip(random, 0.25)) return setting;
+  return { ...setting, onlyCrashes: true };
 }
 
 function drawBeginning(random: Random, cluster: number): Step[] {

@@ -47,6 +47,8 @@ export interface Site {
   lives: number;
   /** How many ids it had. */
   ids: number;
+  /** How often it left: what was sent before that is not taken any more. */
+  departures: number;
 }
 
 export interface WorldOptions {
@@ -101,6 +103,7 @@ export class World {
         running: undefined,
         lives: 0,
         ids: 0,
+        departures: 0,
       };
     });
   }
@@ -157,6 +160,7 @@ export class World {
     // As many deletions at a time as it likes.
     setMaxListeners(0, signal);
     this.kill(site);
+    site.departures += 1;
     site.id = undefined;
     await carryOutDeparture({ store: this.hubStore, isAdmin: true }, id, signal);
     const store = site.cluster.store({ userAgent: "leave" });
@@ -179,8 +183,10 @@ export class World {
     const clock = createClock(time, site.skew, process);
     const random = createStream(seed, `cluster ${site.index} agent life ${site.lives}`);
     const log = createLog((message, fields) => observer.onLog(name, message, fields));
+    const { departures } = site;
     const connect = (to: "own" | "hub", server: Store): Store =>
       createNetwork({
+        isRefused: () => site.departures !== departures,
         server,
         line: site.lines[to],
         process,

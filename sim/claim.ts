@@ -1,0 +1,131 @@
+// Claims: what users write in their clusters, and heartbeats on the hub, as they happen, in; what an agent takes away though
+// somebody has a claim to it out. Asked in worlds where agents die and nothing else goes wrong.
+
+import { type EndpointSlice, LEASE, type Service } from "../src/api/builtin.ts";
+import {
+  KUBE_SERVICE_NAME_LABEL,
+  MANAGED_BY_LABEL,
+  MANAGED_LABEL,
+  SERVICE_NAME_LABEL,
+  SLICE_MANAGER,
+  SOURCE_CLUSTER_LABEL,
+} from "../src/api/names.ts";
+import type { Change } from "../src/embedded/storage.ts";
+import { isPublishing } from "../src/hub/heard.ts";
+
+type Report = (rule: string, sentence: string) => void;
+
+/** Past what counts as heard lately, and short of lost; each with what messages take. */
+const QUIET_FROM_MS = 12_000;
+const QUIET_UNTIL_MS = 26_000;
+/** What has been so for that long, everybody concerned has seen. */
+const SEEN_MS = 10_000;
+
+interface Beat {
+  lastMs: number;
+  /** When it last had nothing left to tell. */
+  currentMs: number;
+}
+
+export class Claims {
+  readonly #report: Report;
+  readonly #nowMs: () => number;
+  /** Index of the cluster that has the id. */
+  readonly #clusterOf: (id: string) => number | undefined;
+  /** "cluster kind namespace/name" to when it last changed. */
+  readonly #since = new Map<string, number>();
+  readonly #beats = new Map<string, Beat>();
+
+  constructor(report: Report, nowMs: () => number, clusterOf: (id: string) => number | undefined) {
+    this.#report = report;
+    this.#nowMs = nowMs;
+    this.#clusterOf = clusterOf;
+  }
+
+  noteHubWrite({ resource, type, object }: Change): void {
+    if (resource !== `${LEASE.plural}.${LEASE.group}`) return;
+    const { name: id = "" } = object.metadata;
+    if (type === "DELETED") {
+      this.#beats.delete(id);
+      return;
+    }
+    const { spec } = object as { readonly spec?: { readonly holderIdentity?: string } };
+    const nowMs = this.#nowMs();
+    const before = this.#beats.get(id);
+    const isCurrent = before === undefined || !isPublishing(spec?.holderIdentity);
+    this.#beats.set(id, { lastMs: nowMs, currentMs: isCurrent ? nowMs : before.currentMs });
+  }
+
+  noteWrite(cluster: number, change: Change, isAgent: boolean): void {
+    const { resource, type, object, key } = change;
+    if (resource === "serviceexports.multicluster.x-k8s.io") {
+      // A status is no change of what its user wants.
+      if (!isAgent) this.#note(cluster, `export ${key}`, type !== "DELETED");
+    } else if (resource === "services") {
+      const { metadata, spec } = object as Service;
+      if (metadata.labels?.[MANAGED_LABEL] === "true") return;
+      this.#note(cluster, `service ${key}`, type !== "DELETED" && spec?.type !== "ExternalName");
+    } else if (resource === "endpointslices.discovery.k8s.io") {
+      this.#noteSlice(cluster, change, isAgent);
+    } else if (resource === "serviceimports.multicluster.x-k8s.io") {
+      if (type === "DELETED" && isAgent) this.#checkImport(cluster, key);
+    }
+  }
+
+  #note(cluster: number, what: string, isThere: boolean): void {
+    const key = `${cluster} ${what}`;
+    if (isThere) this.#since.set(key, this.#nowMs());
+    else this.#since.delete(key);
+  }
+
+  #noteSlice(cluster: number, { type, object }: Change, isAgent: boolean): void {
+    const { metadata, endpoints } = object as EndpointSlice;
+    const { labels = {}, namespace = "" } = metadata;
+    if (labels[MANAGED_BY_LABEL] !== SLICE_MANAGER) {
+      const isThere = type !== "DELETED" && (endpoints ?? []).length > 0;
+      this.#note(cluster, `slice ${namespace}/${labels[KUBE_SERVICE_NAME_LABEL]}`, isThere);
+      return;
+    }
+    if (type !== "DELETED" || !isAgent) return;
+    if (this.#clusterOf(labels[SOURCE_CLUSTER_LABEL] ?? "") !== cluster) return;
+    this.#checkOwn(cluster, `${namespace}/${labels[SERVICE_NAME_LABEL]}`);
+  }
+
+  /** Since when it has been exported just so; undefined: it is not. */
+  #exportedSinceMs(cluster: number, service: string): number | undefined {
+    const exported = this.#since.get(`${cluster} export ${service}`);
+    const made = this.#since.get(`${cluster} service ${service}`);
+    return exported === undefined || made === undefined ? undefined : Math.max(exported, made);
+  }
+
+  /** Who cannot tell yet that it exports the service is waited for: clients of the import keep its address. */
+  #checkImport(cluster: number, service: string): void {
+    const nowMs = this.#nowMs();
+    for (const [id, { lastMs, currentMs }] of this.#beats) {
+      const source = this.#clusterOf(id);
+      if (source === undefined || source === cluster) continue;
+      const sinceMs = this.#exportedSinceMs(source, service);
+      if (sinceMs === undefined || sinceMs <= currentMs) continue;
+      if (nowMs - currentMs < QUIET_FROM_MS || nowMs - lastMs > QUIET_UNTIL_MS) continue;
+      this.#report(
+        "an import outlives the move of its service",
+        `cluster ${cluster} deleted import ${service}, which ${id} exports and could not tell yet`,
+      );
+    }
+  }
+
+  /** What nobody else exports cannot lose a merge. */
+  #checkOwn(cluster: number, service: string): void {
+    const slicesMs = this.#since.get(`${cluster} slice ${service}`);
+    const exportedMs = this.#exportedSinceMs(cluster, service);
+    const others = [...this.#since.keys()].filter(
+      (key) => key.endsWith(` export ${service}`) && !key.startsWith(`${cluster} `),
+    );
+    if (slicesMs === undefined || exportedMs === undefined || others.length > 0) return;
+    if (this.#nowMs() - Math.max(slicesMs, exportedMs) < SEEN_MS) return;
+    this.#report(
+      "no cluster takes its own endpoints away",
+      `cluster ${cluster} deleted a slice of its own ${service}, which it exports`,
+    );
+  }
+}

@@ -1,0 +1,234 @@
+// Stories: chance in, a few steps that belong together out. What happens to one service by its user and what goes wrong at
+// the same moment rarely meet when each is drawn for itself. Pure.
+
+import type { Random } from "../src/ports/clock.ts";
+import type { Action, ServicePlace } from "./action.ts";
+import { between, flip, pick, pickWeighted } from "./chance.ts";
+import type { Fault } from "./fault.ts";
+import type { Lie } from "./lie.ts";
+import type { Setting, Step } from "./schedule.ts";
+
+interface Stage {
+  readonly random: Random;
+  readonly setting: Setting;
+  /** When it begins to matter; what has to be there is made before. */
+  readonly atMs: number;
+  readonly place: ServicePlace;
+  /** Another cluster. */
+  readonly other: number;
+}
+
+const PREPARED_MS = 15_000;
+const LONGEST_MS = 30_000;
+/** More than an agent works on at a time. */
+const CROWD = 20;
+
+const STORIES = { blind, cutShort, refused, hurried, lied, moved, crowded } satisfies Readonly<
+  Record<string, (stage: Stage) => readonly Step[]>
+>;
+type Story = keyof typeof STORIES;
+
+const IN_TURMOIL = { blind: 2, cutShort: 2, refused: 2, hurried: 2, lied: 2 } satisfies Partial<
+  Record<Story, number>
+>;
+const AMONG_CRASHES = { moved: 3, cutShort: 1, lied: 1 } satisfies Partial<Record<Story, number>>;
+
+export function drawStories(random: Random, setting: Setting): readonly Step[] {
+  if (setting.onlyCrashes !== true) {
+    const count = flip(random, 0.4) ? 0 : between(random, 1, 3);
+    return Array.from({ length: count }, () =>
+      STORIES[pickWeighted(random, IN_TURMOIL)](drawStage(random, setting)),
+    ).flat();
+  }
+  if (setting.clusters <= 3 && flip(random, 0.4)) return crowded(drawStage(random, setting));
+  return Array.from({ length: between(random, 1, 2) }, () =>
+    STORIES[pickWeighted(random, AMONG_CRASHES)](drawStage(random, setting)),
+  ).flat();
+}
+
+/** In calm times: members may lie, and nothing is wrong with anybody's line. */
+export function drawLies(random: Random, setting: Setting, untilMs: number): readonly Step[] {
+  if (!flip(random, 0.2)) return [];
+  return lied({ ...drawStage(random, setting), atMs: between(random, PREPARED_MS, untilMs) });
+}
+
+function drawStage(random: Random, setting: Setting): Stage {
+  const { clusters, activeMs } = setting;
+  const cluster = between(random, 0, clusters - 1);
+  return {
+    random,
+    setting,
+    atMs: between(random, PREPARED_MS + 5_000, activeMs - LONGEST_MS),
+    place: { cluster, namespace: "shop", name: pick(random, ["web", "db"]) },
+    other: (cluster + between(random, 1, clusters - 1)) % clusters,
+  };
+}
+
+/** Exported, with endpoints. */
+function prepare(place: ServicePlace, atMs: number): Step[] {
+  const { cluster, namespace } = place;
+  const actions: readonly Action[] = [
+    { do: "namespace", cluster, namespace },
+    { do: "service", ...place, shape: { type: "ClusterIP", ports: 0, affinity: "None" } },
+    endpointsOf(place, [1, 2]),
+    { do: "export", ...place },
+  ];
+  return actions.map((action) => ({ atMs, ...action }));
+}
+
+function endpointsOf(place: ServicePlace, hosts: readonly number[]): Action {
+  const endpoints = hosts.map((host) => ({ host, state: "ready" as const }));
+  return { do: "endpoints", ...place, slice: 0, endpoints };
+}
+
+function drawChange(random: Random, place: ServicePlace): Action {
+  return endpointsOf(place, [between(random, 3, 30)]);
+}
+
+function drawRemoval(random: Random, place: ServicePlace): Action {
+  const kind = pick(random, ["unexport", "delete service", "delete endpoints"] as const);
+  return kind === "delete endpoints" ? { do: kind, ...place, slice: 0 } : { do: kind, ...place };
+}
+
+/** Things go while nobody can see it. */
+function blind({ random, atMs, place, other }: Stage): readonly Step[] {
+  const to = pick(random, ["own", "hub"] as const);
+  const watcher = to === "own" ? place.cluster : other;
+  const forMs = pick(random, [6_000, 12_000, 25_000]);
+  return [
+    ...prepare(place, atMs - PREPARED_MS),
+    ...(flip(random, 0.5) ? prepare({ ...place, cluster: other }, atMs - PREPARED_MS) : []),
+    {
+      atMs,
+      fault: "partition",
+      cluster: watcher,
+      to,
+      loses: ["requests", "answers"],
+      refuses: true,
+      forMs,
+    },
+    { atMs: atMs + between(random, 100, forMs - 100), ...drawRemoval(random, place) },
+  ];
+}
+
+/** An agent dies in the middle of taking something away. */
+function cutShort({ random, atMs, place }: Stage): readonly Step[] {
+  const crash: Fault = {
+    fault: "crash",
+    cluster: place.cluster,
+    call: between(random, 1, 2),
+    verb: "delete",
+    at: pick(random, ["before", "after", "after"] as const),
+    withinMs: 4_000,
+    downMs: pick(random, [0, 1_000, 10_000]),
+  };
+  return [
+    ...prepare(place, atMs - PREPARED_MS),
+    { atMs, ...crash },
+    { atMs, ...drawRemoval(random, place) },
+  ];
+}
+
+/** The hub takes everything but what has to be told now. */
+function refused({ random, atMs, place }: Stage): readonly Step[] {
+  const errors: Fault = {
+    fault: "errors",
+    cluster: place.cluster,
+    to: "hub",
+    failure: {
+      status: pick(random, [409, 409, 500]),
+      afterWrite: false,
+      share: 1,
+      plural: "endpointshares",
+    },
+    forMs: pick(random, [5_000, 12_000, 25_000]),
+  };
+  return [
+    ...prepare(place, atMs - PREPARED_MS),
+    { atMs, ...errors },
+    { atMs: atMs + between(random, 0, 4_000), ...drawChange(random, place) },
+  ];
+}
+
+/** Everybody is quicker than the API server. */
+function hurried({ random, atMs, place, other }: Stage): readonly Step[] {
+  const line = { cluster: place.cluster, to: "own", forMs: LONGEST_MS } as const;
+  const far = { ...place, cluster: other };
+  const soon = (): number => atMs + between(random, 0, 12_000);
+  const slow: Fault = flip(random, 0.5)
+    ? { fault: "slow", ...line, delayMs: 4_000 }
+    : { fault: "late answers", ...line, ms: 4_000 };
+  return [
+    ...prepare(place, atMs - PREPARED_MS),
+    ...prepare(far, atMs - PREPARED_MS),
+    { atMs, ...slow },
+    ...Array.from({ length: 3 }, (): Step => ({ atMs: soon(), ...drawChange(random, far) })),
+    ...Array.from({ length: 3 }, (): Step => {
+      const what = pick(random, ["import", "import", "service", "slices"] as const);
+      return { atMs: soon(), do: "meddle", ...place, with: what };
+    }),
+  ];
+}
+
+function lied({ random, atMs, place, other }: Stage): readonly Step[] {
+  const host = between(random, 200, 230);
+  const lie: Lie = {
+    lie: pick(random, ["address", "address", "name"] as const),
+    ...place,
+    as: other,
+    address: pick(random, [`10.${other + 1}.0.${host}`, `10.96.0.${host}`, "127.0.0.1"]),
+  };
+  return [
+    { atMs: atMs - PREPARED_MS, do: "namespace", cluster: other, namespace: place.namespace },
+    ...(flip(random, 0.5) ? prepare({ ...place, cluster: other }, atMs - PREPARED_MS) : []),
+    { atMs, ...lie },
+  ];
+}
+
+/** A service moves to another cluster, whose agent is not there at the moment. */
+function moved({ random, setting, atMs, place, other }: Stage): readonly Step[] {
+  const nomad = { ...place, name: "nomad" };
+  const crash: Fault = {
+    fault: "crash",
+    cluster: other,
+    call: 1,
+    at: "before",
+    withinMs: 1_000,
+    downMs: between(random, 19_000, 23_000),
+  };
+  const homes = [...Array(setting.clusters).keys()].map(
+    (cluster): Step => ({
+      atMs: atMs - PREPARED_MS,
+      do: "namespace",
+      cluster,
+      namespace: nomad.namespace,
+    }),
+  );
+  return [
+    ...homes,
+    ...prepare(nomad, atMs - PREPARED_MS),
+    { atMs, ...crash },
+    ...prepare({ ...nomad, cluster: other }, atMs + 3_000),
+    { atMs: atMs + between(random, 14_000, 17_000), do: "unexport", ...nomad },
+  ];
+}
+
+/** All that a cluster shares is another when its agent is back, and is more than it can tell at once. */
+function crowded({ random, atMs, place }: Stage): readonly Step[] {
+  const { cluster } = place;
+  const crash: Fault = {
+    fault: "crash",
+    cluster,
+    call: 1,
+    at: "before",
+    withinMs: 1_000,
+    downMs: pick(random, [5_000, 12_000, 20_000]),
+  };
+  return [
+    ...Array.from({ length: CROWD }, (_, at) =>
+      prepare({ ...place, name: `crowd-${at}` }, atMs - PREPARED_MS),
+    ).flat(),
+    { atMs, ...crash },
+    { atMs: atMs + 2_000, do: "drain", cluster },
+  ];
+}
