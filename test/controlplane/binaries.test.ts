@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { BinariesError, requireBinaries, requireKubectl } from "./binaries.ts";
+import { BinariesError, requireBinaries, requireCoreDns, requireKubectl } from "./binaries.ts";
 import { buildOnce, type BuildOptions } from "./build.ts";
 
 const PREPARE = fileURLToPath(new URL("../../tools/controlplane/prepare.ts", import.meta.url));
@@ -123,6 +123,15 @@ test("KUBEBUILDER_ASSETS with both servers is used as it is, its version asked o
     source: `KUBEBUILDER_ASSETS, ${folder}`,
   });
   await expect(requireKubectl({ env })).rejects.toThrow(/without kubectl/u);
+});
+
+test("a CoreDNS beside the servers that KUBEBUILDER_ASSETS names is used; without one and without Go a sentence names both ways", async () => {
+  const env = { KUBEBUILDER_ASSETS: folder, PATH: "/nowhere" };
+  await expect(requireCoreDns({ env })).rejects.toThrow(
+    /^[^.\n]*neither Go nor a coredns where KUBEBUILDER_ASSETS points: put Go 1\.26[^\n]*\.$/u,
+  );
+  const coredns = script(join(folder, "coredns"), "");
+  expect(await requireCoreDns({ env })).toBe(coredns);
 });
 
 test("a second build of the same versions takes the first one's from the cache", async () => {

@@ -46,17 +46,8 @@ export async function requireBinaries(options: BinariesOptions = {}): Promise<Bi
   if (assets) return readAssets(assets);
   const go = await requireGo(env);
   const kubernetesVersion = await getPinnedVersion();
-  const cacheRoot = join(
-    env["XDG_CACHE_HOME"] || join(homedir(), ".cache"),
-    "isthmus/controlplane",
-  );
-  const { folder } = await buildOnce({
-    go,
-    modules: describeModules(kubernetesVersion),
-    cacheRoot,
-    report,
-    pause,
-  });
+  const modules = describeModules(kubernetesVersion);
+  const { folder } = await buildOnce({ go, modules, cacheRoot: findCache(env), report, pause });
   return {
     kubeApiserver: join(folder, "kube-apiserver"),
     etcd: join(folder, "etcd"),
@@ -75,6 +66,28 @@ export async function requireKubectl(options: BinariesOptions = {}): Promise<str
   throw new BinariesError(
     "KUBEBUILDER_ASSETS names a folder without kubectl, and there is none on the PATH: add one to either, or unset KUBEBUILDER_ASSETS and put Go 1.26 or newer on the PATH.",
   );
+}
+
+/** A cache entry of its own: whoever does not need it does not build it, and a newer one rebuilds no API server. */
+export async function requireCoreDns(options: BinariesOptions = {}): Promise<string> {
+  const { env = process.env, report = () => {} } = options;
+  const assets = env["KUBEBUILDER_ASSETS"];
+  const given = assets ? join(assets, "coredns") : undefined;
+  if (given !== undefined && (await isExecutable(given))) return given;
+  const go = await requireGo(env, {
+    whose: "The tests that ask a real CoreDNS",
+    place: "a coredns where KUBEBUILDER_ASSETS points",
+    ways: "put Go 1.26 or newer on the PATH, or set KUBEBUILDER_ASSETS to a folder with kube-apiserver, etcd and coredns",
+  });
+  const modules = [
+    { folder: join(MODULES_FOLDER, "coredns"), binaries: ["coredns"], ldflags: "-s -w" },
+  ];
+  const { folder } = await buildOnce({ go, modules, cacheRoot: findCache(env), report, pause });
+  return join(folder, "coredns");
+}
+
+function findCache(env: Readonly<Record<string, string | undefined>>): string {
+  return join(env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "isthmus/controlplane");
 }
 
 /** The Kubernetes version that the go.mod pins. */
@@ -137,12 +150,17 @@ async function askVersion(kubeApiserver: string): Promise<string> {
   }
 }
 
-async function requireGo(env: Readonly<Record<string, string | undefined>>): Promise<GoToolchain> {
+async function requireGo(
+  env: Readonly<Record<string, string | undefined>>,
+  words = {
+    whose: "The tests on a real control plane",
+    place: "KUBEBUILDER_ASSETS",
+    ways: BOTH_WAYS,
+  },
+): Promise<GoToolchain> {
   const command = await findOnPath("go", env);
   if (!command) {
-    throw new BinariesError(
-      `The tests on a real control plane found neither Go nor KUBEBUILDER_ASSETS: ${BOTH_WAYS}.`,
-    );
+    throw new BinariesError(`${words.whose} found neither Go nor ${words.place}: ${words.ways}.`);
   }
   const { stdout } = await run(command, ["env", "GOVERSION", "GOOS", "GOARCH"], {
     // Outside any module and without its toolchain: the question is what is installed, not what could be downloaded.
@@ -154,7 +172,7 @@ async function requireGo(env: Readonly<Record<string, string | undefined>>): Pro
   // A version without numbers is a build of Go's own main branch, newer than any release.
   if (major !== undefined && Number(major) === 1 && Number(minor) < OLDEST_GO_MINOR) {
     throw new BinariesError(
-      `The tests on a real control plane found ${version}, which is too old, and no KUBEBUILDER_ASSETS: ${BOTH_WAYS}.`,
+      `${words.whose} found ${version}, which is too old, and no ${words.place.replace(/^a /u, "")}: ${words.ways}.`,
     );
   }
   return { command, version, platform: `${os}/${arch}` };

@@ -1,11 +1,13 @@
 // First step of the tests: makes sure that a real control plane is at hand, says which, or says in one sentence what is missing.
 
-import { requireBinaries } from "../../test/controlplane/binaries.ts";
+import { requireBinaries, requireCoreDns } from "../../test/controlplane/binaries.ts";
 
 const started = performance.now();
 
 try {
-  const binaries = await requireBinaries({ report: (line) => write(process.stdout, line) });
+  const report = (line: string): void => write(process.stdout, line);
+  const binaries = await requireBinaries({ report });
+  await requireCoreDns({ report });
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
   write(
     process.stdout,
