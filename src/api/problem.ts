@@ -44,6 +44,12 @@ export const PROBLEMS = {
   FileUnwritable: "A file that the command was asked to write cannot be written.",
   ArgumentInvalid: "An argument of the command line is not what the command takes.",
   PortInUse: "Another process already listens on the port.",
+  PortForbidden: "This user may not listen on the port.",
+  CoreDnsMissing: "The cluster's CoreDNS is not where the command looked for it.",
+  CoreDnsTooOld:
+    "The cluster's CoreDNS cannot answer a clusterset zone itself, or hides its version.",
+  CorefileUnchanged: "The Corefile could not be changed, and is as it was.",
+  ServiceImportsMissing: "The cluster does not know ServiceImports as CoreDNS reads them.",
   AssetsMissing: "The binaries of a real control plane are not on this machine.",
   Unexpected: "An error that Isthmus has no words for: a defect in Isthmus until shown otherwise.",
 } as const satisfies Readonly<Record<string, string>>;

@@ -21,7 +21,7 @@ import { createKubernetesHub } from "../hub/kubernetes.ts";
 import { AGENT_LEASE } from "../hub/local.ts";
 import { renderMemberTokenRequest } from "../hub/manifest/tokenrequest.ts";
 import { createClient, type KubeClient } from "../kube/client.ts";
-import { directConfig, inClusterConfig, loadKubeconfig } from "../kube/config.ts";
+import { directConfig } from "../kube/config.ts";
 import type { ClusterConfig, TokenSupply } from "../kube/connection.ts";
 import { describeFailure } from "../kube/failure.ts";
 import { chooseProxy } from "../kube/proxy.ts";
@@ -32,6 +32,7 @@ import { isStoreError, type Store } from "../ports/store.ts";
 import { backoffMs } from "../runtime/backoff.ts";
 import { createContact } from "../runtime/contact.ts";
 import { type Leadership, runElected } from "../runtime/leader.ts";
+import { chooseConfig } from "./cluster.ts";
 import type { CliContext } from "./context.ts";
 import { createLog } from "./log.ts";
 import { type AgentState, serveState } from "./metrics.ts";
@@ -89,18 +90,6 @@ export async function runAgent(context: CliContext, flags: AgentFlags): Promise<
     await listener.close();
   }
   log.info("agent stops");
-}
-
-/** In a pod, the pod's own identity; whoever names a kubeconfig means it. */
-function chooseConfig(context: CliContext, flags: AgentFlags): ClusterConfig {
-  const { env, home } = context;
-  const isNamed =
-    flags.kubeconfig !== undefined ||
-    flags.context !== undefined ||
-    (env["KUBECONFIG"] ?? "") !== "";
-  if (!isNamed && (env["KUBERNETES_SERVICE_HOST"] ?? "") !== "") return inClusterConfig({ env });
-  const paths = flags.kubeconfig === undefined ? undefined : [flags.kubeconfig];
-  return loadKubeconfig({ paths, context: flags.context, env, home });
 }
 
 interface Term {

@@ -3,7 +3,7 @@
 
 import { Problem } from "../api/problem.ts";
 import { createClient, type KubeClient } from "../kube/client.ts";
-import { directConfig, loadKubeconfig } from "../kube/config.ts";
+import { directConfig, inClusterConfig, loadKubeconfig } from "../kube/config.ts";
 import type { ClusterConfig } from "../kube/connection.ts";
 import { describeFailure } from "../kube/failure.ts";
 import { chooseProxy } from "../kube/proxy.ts";
@@ -27,6 +27,18 @@ export interface Clusters {
   open(flags: ClusterFlags): Cluster;
   /** With a token, without a kubeconfig. */
   reach(target: { readonly server: string; readonly ca?: string; readonly token: string }): Cluster;
+}
+
+/** In a pod, the pod's own identity; whoever names a kubeconfig means it. */
+export function chooseConfig(context: CliContext, flags: ClusterFlags): ClusterConfig {
+  const { env, home } = context;
+  const isNamed =
+    flags.kubeconfig !== undefined ||
+    flags.context !== undefined ||
+    (env["KUBECONFIG"] ?? "") !== "";
+  if (!isNamed && (env["KUBERNETES_SERVICE_HOST"] ?? "") !== "") return inClusterConfig({ env });
+  const paths = flags.kubeconfig === undefined ? undefined : [flags.kubeconfig];
+  return loadKubeconfig({ paths, context: flags.context, env, home });
 }
 
 /** Closes the clients and words the failures of whatever `work` does. */

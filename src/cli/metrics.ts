@@ -112,11 +112,20 @@ export interface Listener {
   close(): Promise<void>;
 }
 
-export async function serveState(text: string, state: AgentState): Promise<Listener> {
+export function serveState(text: string, state: AgentState): Promise<Listener> {
+  return serveRegistry(text, createRegistry(state), () => state.unready);
+}
+
+/** `unready` says why the process cannot be of use yet; undefined when it is. */
+export async function serveRegistry(
+  text: string,
+  registry: Registry,
+  unready: () => string | undefined,
+): Promise<Listener> {
   const { host, port } = parseAddress(text);
   const server = createServer(
     { headersTimeout: 5_000, requestTimeout: 5_000, keepAliveTimeout: 5_000 },
-    answer(createRegistry(state), state),
+    answer(registry, unready),
   );
   server.maxConnections = 32;
   await listen(server, { host, port });
@@ -138,7 +147,7 @@ interface Page {
   readonly type?: string;
 }
 
-function answer(registry: Registry, state: AgentState): RequestListener {
+function answer(registry: Registry, unready: () => string | undefined): RequestListener {
   async function render(method: string | undefined, path: string): Promise<Page> {
     if (method !== "GET" && method !== "HEAD") {
       return { status: 405, body: "Only GET and HEAD are answered.\n" };
@@ -148,10 +157,12 @@ function answer(registry: Registry, state: AgentState): RequestListener {
         return { status: 200, body: await registry.metrics(), type: registry.contentType };
       case "/healthz":
         return { status: 200, body: "ok\n" };
-      case "/readyz":
-        return state.unready === undefined
+      case "/readyz": {
+        const reason = unready();
+        return reason === undefined
           ? { status: 200, body: "ok\n" }
-          : { status: 503, body: `${state.unready}\n` };
+          : { status: 503, body: `${reason}\n` };
+      }
       default:
         return { status: 404, body: "There are /metrics, /healthz and /readyz.\n" };
     }

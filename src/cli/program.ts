@@ -7,6 +7,8 @@ import { VERSION } from "../api/version.ts";
 import type { AgentFlags } from "./agent.ts";
 import type { CentralFlags } from "./central.ts";
 import type { CliContext } from "./context.ts";
+import { addDnsCommand } from "./dnsCommand.ts";
+import { addSwitchCommands } from "./dnsSwitch.ts";
 import { LOG_LEVELS } from "./log.ts";
 import { addMembershipCommands } from "./membership.ts";
 
@@ -98,6 +100,8 @@ function createProgram(context: CliContext): Command {
       const { runAgent } = await import("./agent.ts");
       await runAgent(context, options);
     });
+
+  addSwitchCommands(addDnsCommand(program, context), context);
 
   const crds = program
     .command("crds")
