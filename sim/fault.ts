@@ -45,7 +45,7 @@ export type Fault =
       /** It dies at that call after the step, or when the time is over. */
       readonly call: number;
       /** Only such calls count; absent: all. */
-      readonly verb?: Call["verb"];
+      readonly only?: Partial<Call>;
       readonly at: Moment;
       readonly withinMs: number;
       readonly downMs: number;

@@ -25,9 +25,9 @@ export function createNetwork(options: NetworkOptions): Store {
   const { server, line, process, time, onCall } = options;
 
   /** The call that it dies at is not even sent, or is the last that the server hears of it. */
-  function countCall({ verb }: Call): { readonly isSent: boolean; readonly isLast: boolean } {
+  function countCall(call: Call): { readonly isSent: boolean; readonly isLast: boolean } {
     if (process.isDead) return { isSent: false, isLast: false };
-    const last = process.isLast(verb);
+    const last = process.isLast(call);
     if (last === "before") process.meetDoom();
     return { isSent: last !== "before", isLast: last === "after" };
   }

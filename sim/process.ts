@@ -1,14 +1,16 @@
 // One life of one agent: it can die at any call it makes, before the call has an effect or after. Whatever it had under way
 // is never answered, and none of its timers comes back.
 
+import type { Call } from "./line.ts";
+
 export type Moment = "before" | "after";
 
 interface Doom {
   callsLeft: number;
   readonly at: Moment;
   readonly onDeath: () => void;
-  /** Only such calls count. */
-  readonly verb: string | undefined;
+  /** Only such calls count; absent: all. */
+  readonly only: Partial<Call> | undefined;
 }
 
 export class Process {
@@ -26,8 +28,8 @@ export class Process {
   }
 
   /** It dies at that call from now on. */
-  doom(call: number, at: Moment, onDeath: () => void, verb?: string): void {
-    this.#doom = { callsLeft: call, at, onDeath, verb };
+  doom(call: number, at: Moment, onDeath: () => void, only?: Partial<Call>): void {
+    this.#doom = { callsLeft: call, at, onDeath, only };
   }
 
   spare(): void {
@@ -35,10 +37,11 @@ export class Process {
   }
 
   /** True when this call is the last thing that it does. */
-  isLast(verb: string): false | Moment {
+  isLast(call: Call): false | Moment {
     const doom = this.#doom;
     if (doom === undefined || this.#isDead) return false;
-    if (doom.verb !== undefined && doom.verb !== verb) return false;
+    const { verb = call.verb, plural = call.plural } = doom.only ?? {};
+    if (verb !== call.verb || plural !== call.plural) return false;
     doom.callsLeft -= 1;
     return doom.callsLeft > 0 ? false : doom.at;
   }

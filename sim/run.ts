@@ -208,7 +208,7 @@ function crash(run: Run, fault: Extract<Fault, { readonly fault: "crash" }>): vo
     world.time.schedule(fault.downMs, () => world.start(site));
     expectWithdrawal(run, site);
   };
-  process.doom(fault.call, fault.at, fall, fault.verb);
+  process.doom(fault.call, fault.at, fall, fault.only);
   world.time.schedule(fault.withinMs, fall);
 }
 

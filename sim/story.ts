@@ -23,6 +23,16 @@ const LONGEST_MS = 30_000;
 /** More than an agent works on at a time. */
 const CROWD = 20;
 
+/** Twice what others find a service by. */
+const TAKEN_AWAY = [
+  "serviceshares",
+  "serviceshares",
+  "endpointshares",
+  "serviceimports",
+  "services",
+  "endpointslices",
+];
+
 const STORIES = { blind, cutShort, refused, hurried, lied, moved, crowded } satisfies Readonly<
   Record<string, (stage: Stage) => readonly Step[]>
 >;
@@ -116,8 +126,8 @@ function cutShort({ random, atMs, place }: Stage): readonly Step[] {
   const crash: Fault = {
     fault: "crash",
     cluster: place.cluster,
-    call: between(random, 1, 2),
-    verb: "delete",
+    call: 1,
+    only: { verb: "delete", plural: pick(random, TAKEN_AWAY) },
     at: pick(random, ["before", "after", "after"] as const),
     withinMs: 4_000,
     downMs: pick(random, [0, 1_000, 10_000]),

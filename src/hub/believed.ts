@@ -14,6 +14,8 @@ export function createBelievedStore(options: {
   readonly own: () => ClusterMember | undefined;
   /** Before that there is nothing that could be taken away. */
   readonly isSynced: () => boolean;
+  /** Somebody deleted it, after its end was told: a hub that lost its data has no such news, only shorter lists. */
+  readonly onDeleted: (object: KubeObject) => void;
 }): Pick<Store, "list" | "watch"> {
   const { cluster, store } = options;
 
@@ -34,5 +36,12 @@ export function createBelievedStore(options: {
     return page;
   }
 
-  return { list, watch: (resource, watching, onEvent) => store.watch(resource, watching, onEvent) };
+  return {
+    list,
+    watch: (resource, watching, onEvent) =>
+      store.watch(resource, watching, (event) => {
+        onEvent(event);
+        if (event.type === "DELETED") options.onDeleted(event.object);
+      }),
+  };
 }

@@ -9,8 +9,8 @@
 import { setMaxListeners } from "node:events";
 import { SERVICE_SHARE, ENDPOINT_SHARE } from "../api/hubshare.ts";
 import type { ClusterMember } from "../api/isthmus.ts";
-import type { ClusterId, ServiceKey } from "../api/names.ts";
-import type { Resource } from "../api/object.ts";
+import { type ClusterId, memberOfNamespace, type ServiceKey } from "../api/names.ts";
+import type { KubeObject, Resource } from "../api/object.ts";
 import type { Contribution } from "../api/share.ts";
 import type { AdmissionLimits } from "../core/admission.ts";
 import { isSameData } from "../core/write.ts";
@@ -89,6 +89,7 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
       store,
       own: () => registry.own(),
       isSynced: () => isSynced,
+      onDeleted: noteDeletion,
     }),
     onShare,
   });
@@ -163,6 +164,11 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
       dropWithdrawn(service);
     }
     tellService(service);
+  }
+
+  function noteDeletion({ metadata }: KubeObject): void {
+    const cluster = memberOfNamespace(metadata.namespace ?? "");
+    if (cluster !== undefined && !budget.hasShares(cluster)) registry.noteEmptied(cluster);
   }
 
   function cachedOwn(resource: Resource, service: ServiceKey): readonly PackedShare[] {

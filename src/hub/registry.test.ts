@@ -300,6 +300,39 @@ describe("a member whose ClusterMember is gone", () => {
     expect(namesOf(west.hub)).not.toContain("east");
   });
 
+  test("has left when its shares are seen to be deleted after it, though most left at once", async () => {
+    await world.admin.delete(CLUSTER_MEMBER, memberRef("north"));
+    world.cluster.faults.add({ match: { resource: "serviceshares" }, watchDelayMs: 3_000 });
+    await east.hub.withdraw(EAST, WEB);
+    await world.admin.delete(CLUSTER_MEMBER, memberRef("east"));
+    await world.pass(1);
+    expect(memberOf(west.hub, "east")).toMatchObject({ isComplete: false });
+    await world.pass(3);
+    expect(namesOf(west.hub)).toEqual(["west"]);
+    expect(west.hub.contributions(WEB)).toEqual([web("west")]);
+  });
+
+  test("is awaited when its shares are merely absent from a list", async () => {
+    west.line.cut();
+    await world.evict("east");
+    world.cluster.compact();
+    const members = { userAgent: "west", verb: "list", resource: "clustermembers" } as const;
+    world.cluster.faults.add({ match: { ...members, resource: "serviceshares" }, delayMs: 3_000 });
+    world.cluster.faults.add({ match: { ...members, resource: "endpointshares" }, delayMs: 3_000 });
+    west.line.heal();
+    await world.pass(20);
+    expect(memberOf(west.hub, "east")).toMatchObject({ isComplete: false });
+  });
+
+  test("is awaited when this cluster is unknown, too, whatever is deleted of it", async () => {
+    await world.admin.delete(CLUSTER_MEMBER, memberRef("east"));
+    await world.admin.delete(CLUSTER_MEMBER, memberRef("west"));
+    await world.pass(1);
+    await east.hub.withdraw(EAST, WEB);
+    await world.pass(1);
+    expect(memberOf(west.hub, "east")).toMatchObject({ isComplete: false });
+  });
+
   test("is remembered for longer when most of them are gone at once: that is the hub's loss, not theirs", async () => {
     await world.admin.delete(CLUSTER_MEMBER, memberRef("east"));
     await world.admin.delete(CLUSTER_MEMBER, memberRef("west"));

@@ -5,7 +5,8 @@
 //      ▲                             │ ▲                                                    │ │
 //      └── vanished, nothing shared ─┘ └───────────────── seen again ───────────────────────┘ │
 //      ▲                                                                                      │
-//      └────────── as long as a silent member is borne; for most members at once, longer ─────┘
+//      ├────────── as long as a silent member is borne; for most members at once, longer ─────┤
+//      └──────────────────── somebody deleted the last of its shares, too ────────────────────┘
 //
 // A hub that lost objects must not look like members that left: who is missing is silent, and awaited, until forgotten.
 
@@ -48,6 +49,8 @@ export interface Registry {
   /** Our own ClusterMember, while it is there. */
   own(): ClusterMember | undefined;
   ownLease(): LeaseRecord | undefined;
+  /** The last of its shares was deleted, and is not merely absent from a list. */
+  noteEmptied(cluster: ClusterId): void;
   stop(): void;
 }
 
@@ -180,6 +183,17 @@ export function createRegistry(options: RegistryOptions): Registry {
     });
   }
 
+  /** Kinds are watched apart: of who leaves, the ClusterMember may be seen to go before its shares. */
+  function noteEmptied(cluster: ClusterId): void {
+    const record = records.get(cluster);
+    if (record === undefined || record.member !== undefined) return;
+    // A hub that does not know ourselves may be taking leave of everybody.
+    if (records.get(ownCluster)?.member === undefined) return;
+    record.timer?.cancel();
+    forget(cluster);
+    onMembers();
+  }
+
   function forget(cluster: ClusterId): void {
     records.delete(cluster);
     heard.forget(cluster);
@@ -205,6 +219,7 @@ export function createRegistry(options: RegistryOptions): Registry {
       cluster === ownCluster ? ownDeclaration : records.get(cluster)?.declaration,
     own: () => records.get(ownCluster)?.member,
     ownLease: () => leases.get(`${HUB_NAMESPACE}/${ownCluster}`),
+    noteEmptied,
     stop() {
       heard.stop();
       for (const { timer } of records.values()) timer?.cancel();
