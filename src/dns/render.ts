@@ -1,22 +1,42 @@
 // DNS, how it is said: record sets in, wire bytes ready to copy behind a question out. Names that are part of the question's
-// are pointers into it; fixed TTLs.
+// are pointers into it, others are whole; fixed TTLs.
 
-import type { ServiceObjects, ZoneOptions } from "./records.ts";
-import type { Change } from "./table.ts";
+import { encodeInZone, encodeName } from "./name.ts";
+import {
+  listNamespaceRecords,
+  listServiceRecords,
+  listZoneRecords,
+  type ServiceObjects,
+  type ZoneOptions,
+} from "./records.ts";
+import type {
+  AddressSet,
+  NamedAddress,
+  NamedRecords,
+  NameServerSet,
+  RecordSet,
+  ServerSet,
+  TextSet,
+} from "./recordSet.ts";
+import { RecordWriter } from "./recordWriter.ts";
+import type { Change, RenderedAnswer, RenderedName } from "./table.ts";
+import { TYPE } from "./wire.ts";
 
-/** Everything that is true whatever services there are: the apex, dns-version, the name server. One change, once. */
-export function renderZone(_options: ZoneOptions): Change {
-  return { owner: "zone", names: [] };
+/** Everything that is true whatever services there are: the zone itself, its name server, the schema's version. */
+export function renderZone(options: ZoneOptions): Change {
+  return { owner: "zone", names: renderNames(listZoneRecords(options), options) };
 }
 
 /** `<namespace>.svc.<zone>` exists while the namespace does (R79). */
-export function renderNamespace(namespace: string, _options: ZoneOptions): Change {
-  return { owner: namespaceOwner(namespace), names: [] };
+export function renderNamespace(namespace: string, options: ZoneOptions): Change {
+  const names = renderNames(listNamespaceRecords(namespace), options);
+  return { owner: namespaceOwner(namespace), names };
 }
 
-export function renderService({ serviceImport }: ServiceObjects, _options: ZoneOptions): Change {
-  const { namespace = "", name = "" } = serviceImport.metadata;
-  return { owner: serviceOwner(namespace, name), names: [] };
+export function renderService(objects: ServiceObjects, options: ZoneOptions): Change {
+  const { namespace = "", name = "" } = objects.serviceImport.metadata;
+  const names = renderNames(listServiceRecords(objects, options), options);
+  return { owner: serviceOwner(namespace, name), names };
 }
 
 /** Never the same text as a namespaceOwner, whatever a namespace is called. */
@@ -26,4 +46,109 @@ export function serviceOwner(namespace: string, name: string): string {
 
 export function namespaceOwner(namespace: string): string {
   return `namespace/${namespace}`;
+}
+
+/** Names that would be too long in a zone are left out there, and whatever points at them (R82). */
+function renderNames(
+  records: readonly NamedRecords[],
+  { zones, ttlSeconds }: ZoneOptions,
+): readonly RenderedName[] {
+  const addresses = new Map<AddressSet, RenderedAnswer>();
+  return zones.flatMap((text): readonly RenderedName[] => {
+    const zone = encodeName(text);
+    if (zone === undefined) return [];
+    const renderer = new ZoneRenderer(zone, ttlSeconds, addresses);
+    return records.flatMap((one) => renderer.render(one) ?? []);
+  });
+}
+
+const NO_BYTES = new Uint8Array(0);
+const writer = new RecordWriter();
+
+class ZoneRenderer {
+  readonly #zone: Uint8Array;
+  readonly #ttlSeconds: number;
+  /** The addresses of a name are the same bytes in every zone. */
+  readonly #addresses: Map<AddressSet, RenderedAnswer>;
+  /** Targets occur again and again: once per port. */
+  readonly #names = new Map<string, Uint8Array | undefined>();
+
+  constructor(zone: Uint8Array, ttlSeconds: number, addresses: Map<AddressSet, RenderedAnswer>) {
+    this.#zone = zone;
+    this.#ttlSeconds = ttlSeconds;
+    this.#addresses = addresses;
+  }
+
+  render({ name: text, sets }: NamedRecords): RenderedName | undefined {
+    const name = this.#encode(text);
+    if (name === undefined) return undefined;
+    const answers = sets.map((set) => this.#renderSet(set, name));
+    return { name, answers: answers.filter(({ starts }) => starts.length > 0) };
+  }
+
+  #encode(text: string): Uint8Array | undefined {
+    if (!this.#names.has(text)) this.#names.set(text, encodeInZone(text, this.#zone));
+    return this.#names.get(text);
+  }
+
+  #renderSet(set: RecordSet, name: Uint8Array): RenderedAnswer {
+    if ("addresses" in set) return this.#renderAddresses(set, name);
+    if (set.type === "TXT") writeText(set, name);
+    else if (set.type === "NS") this.#writeNameServer(set, name);
+    else for (const server of set.servers) this.#writeServer(server, name);
+    return this.#finish(TYPE[set.type], name, set.type === "TXT" ? [] : set.additional);
+  }
+
+  #renderAddresses(set: AddressSet, name: Uint8Array): RenderedAnswer {
+    const known = this.#addresses.get(set);
+    if (known !== undefined) return known;
+    for (const address of set.addresses) writer.address(name, name, address, this.#ttlSeconds);
+    const answer = this.#finish(TYPE[set.type], name, []);
+    this.#addresses.set(set, answer);
+    return answer;
+  }
+
+  #writeServer({ weight, port, target }: ServerSet["servers"][number], name: Uint8Array): void {
+    const whole = this.#encode(target);
+    if (whole === undefined) return;
+    writer.begin(name, name, TYPE.SRV, this.#ttlSeconds);
+    // Priority: all the same.
+    writer.short(0);
+    writer.short(weight);
+    writer.short(port);
+    // Never compressed (RFC 2782).
+    writer.whole(whole);
+    writer.finish();
+  }
+
+  #writeNameServer({ target }: NameServerSet, name: Uint8Array): void {
+    const server = this.#encode(target);
+    if (server === undefined) return;
+    writer.begin(name, name, TYPE.NS, this.#ttlSeconds);
+    writer.compressed(server, name);
+    writer.finish();
+  }
+
+  #finish(type: number, question: Uint8Array, additional: readonly NamedAddress[]): RenderedAnswer {
+    const { bytes: records, starts } = writer.take();
+    for (const { name: text, address } of additional) {
+      const name = this.#encode(text);
+      if (name !== undefined) writer.address(name, question, address, this.#ttlSeconds);
+    }
+    const behind = writer.take();
+    const isEmpty = behind.bytes.length === 0;
+    return {
+      type,
+      records,
+      starts,
+      additional: isEmpty ? NO_BYTES : behind.bytes,
+      additionalCount: behind.starts.length,
+    };
+  }
+}
+
+function writeText({ text, ttlSeconds }: TextSet, name: Uint8Array): void {
+  writer.begin(name, name, TYPE.TXT, ttlSeconds);
+  writer.whole(Uint8Array.of(text.length, ...Buffer.from(text, "latin1")));
+  writer.finish();
 }

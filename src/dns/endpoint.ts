@@ -1,0 +1,94 @@
+// DNS, who answers: the EndpointSlices of one service in, its ready addresses out, and which of them are near. Plain data in an
+// order that does not depend on that of the slices.
+
+import type { Endpoint, EndpointSlice } from "../api/builtin.ts";
+import { SOURCE_CLUSTER_LABEL } from "../api/names.ts";
+import { type Address, parseAddress } from "../core/address.ts";
+import { compareText } from "../core/order.ts";
+import { isPlainLabel, spellName } from "./name.ts";
+import { readPort, type Server } from "./srv.ts";
+
+export interface Place {
+  readonly cluster?: string;
+  readonly zone?: string;
+  readonly region?: string;
+}
+
+/** One ready address of an endpoint. Its target is the endpoint's own name (N6). */
+export interface ReadyAddress extends Server, Place {
+  readonly cluster: string;
+}
+
+export interface ServiceName {
+  readonly namespace: string;
+  readonly service: string;
+}
+
+/** Slices that do not say whose they are, or hold names instead of addresses, are nothing that can be answered. */
+export function listReadyAddresses(
+  name: ServiceName,
+  slices: readonly EndpointSlice[],
+  regionOf: (cluster: string) => string | undefined,
+): readonly ReadyAddress[] {
+  return slices
+    .flatMap((slice): readonly ReadyAddress[] => {
+      const cluster = slice.metadata.labels?.[SOURCE_CLUSTER_LABEL] ?? "";
+      if (cluster === "" || slice.addressType === "FQDN") return [];
+      const region = regionOf(cluster);
+      const shared = {
+        cluster,
+        ports: (slice.ports ?? []).map(readPort),
+        ...(region === undefined ? {} : { region }),
+      };
+      return (slice.endpoints ?? []).filter(isReady).flatMap(({ addresses, hostname, zone }) =>
+        addresses.flatMap((text): ReadyAddress[] => {
+          const address = parseAddress(text);
+          if (address === undefined) return [];
+          const endpoint = { host: nameHost(hostname, text), cluster };
+          const target = spellName({ ...name, endpoint });
+          return [{ ...shared, target, address, ...(zone === undefined ? {} : { zone }) }];
+        }),
+      );
+    })
+    .sort(
+      (a, b) =>
+        compareText(a.cluster, b.cluster) ||
+        compareAddresses(a.address, b.address) ||
+        compareText(a.target, b.target),
+    );
+}
+
+/** Unknown counts as ready (R73). */
+function isReady({ conditions }: Endpoint): boolean {
+  return conditions?.ready ?? true;
+}
+
+/** Its hostname, else a name made of the address as CoreDNS makes it (R72). */
+function nameHost(hostname: string | undefined, address: string): string {
+  if (hostname !== undefined && isPlainLabel(hostname)) return hostname;
+  const dashed = address.replaceAll(/[.:]/g, "-");
+  return dashed.endsWith("-") ? `${dashed}0` : dashed;
+}
+
+/** IPv4 first; numbers, not text: 10.0.0.9 comes before 10.0.0.10. */
+function compareAddresses(a: Address, b: Address): number {
+  if (a.words.length !== b.words.length) return a.words.length - b.words.length;
+  for (let at = 0; at < a.words.length; at += 1) {
+    const difference = ((a.words[at] ?? 0) >>> 0) - ((b.words[at] ?? 0) >>> 0);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
+/**
+ * Where these clients should go first: their own cluster, else their zone, else their region, else anywhere. The first of these
+ * that has an endpoint is taken whole, for both address families alike (R73).
+ */
+export function chooseNear(all: readonly ReadyAddress[], here: Place): readonly ReadyAddress[] {
+  for (const level of ["cluster", "zone", "region"] as const) {
+    const mine = here[level] ?? "";
+    const tier = mine === "" ? [] : all.filter((one) => one[level] === mine);
+    if (tier.length > 0) return tier;
+  }
+  return all;
+}
