@@ -73,6 +73,14 @@ export function servesZone(text: string, zone: string): boolean {
   return hasOption || keys.some((key) => key.zone === name);
 }
 
+/** Whether it reads ServiceImports for any zone, and so needs the permission to. */
+export function readsImports(text: string): boolean {
+  const corefile = parseCorefile(text);
+  return findSites(corefile, PLUGIN).some(
+    ({ directive }) => (findOption(corefile, directive)?.args.length ?? 0) > 0,
+  );
+}
+
 /** Whether CoreDNS takes up a changed Corefile by itself. */
 export function reloadsItself(text: string): boolean {
   return findSites(parseCorefile(text), "reload").length > 0;
