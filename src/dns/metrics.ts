@@ -1,7 +1,7 @@
 // DNS: what servers counted in, series for Prometheus out. Read when somebody asks. No text of a query becomes a label: zones, types and
 // codes that are not known are "other", so that nobody can make series by asking.
 
-import { Counter, Gauge, type Metric, MetricType, type Registry } from "prom-client";
+import { Counter, Gauge, type Metric, type Registry } from "prom-client";
 import { VERSION } from "../api/version.ts";
 import {
   createLayout,
@@ -166,7 +166,7 @@ function createHistogram(
       return Promise.resolve({
         name,
         help,
-        type: MetricType.Histogram,
+        type: "histogram",
         aggregator: "sum",
         values: [
           ...values,

@@ -18,10 +18,11 @@ const RECEIVE_BUFFER_BYTES = 4 * 1_024 * 1_024;
 const QUEUED_MAX = 256;
 
 export async function listenUdp(responder: Responder, at: Endpoint): Promise<Listener> {
+  const isSix = isIPv6(at.host);
   const socket = createSocket({
-    type: isIPv6(at.host) ? "udp6" : "udp4",
+    type: isSix ? "udp6" : "udp4",
     // 0.0.0.0 and [::] may both be asked for; each gets its own.
-    ipv6Only: true,
+    ipv6Only: isSix,
     // Node would look every address up, a turn of the event loop later. They are numbers already.
     lookup: (address, _options, found) => found(null, address, 4),
   });
