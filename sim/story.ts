@@ -69,7 +69,11 @@ function drawStage(random: Random, setting: Setting): Stage {
     random,
     setting,
     atMs: between(random, PREPARED_MS + 5_000, activeMs - LONGEST_MS),
-    place: { cluster, namespace: "shop", name: pick(random, ["web", "db"]) },
+    place: {
+      cluster,
+      namespace: "shop", // Half the time one that nothing else happens to.
+      name: pick(random, ["web", "db", "solo", "solo"]),
+    },
     other: (cluster + between(random, 1, clusters - 1)) % clusters,
   };
 }
@@ -122,7 +126,7 @@ function blind({ random, atMs, place, other }: Stage): readonly Step[] {
 }
 
 /** An agent dies in the middle of taking something away. */
-function cutShort({ random, atMs, place }: Stage): readonly Step[] {
+function cutShort({ random, setting, atMs, place }: Stage): readonly Step[] {
   const crash: Fault = {
     fault: "crash",
     cluster: place.cluster,
@@ -130,12 +134,26 @@ function cutShort({ random, atMs, place }: Stage): readonly Step[] {
     only: { verb: "delete", plural: pick(random, TAKEN_AWAY) },
     at: pick(random, ["before", "after", "after"] as const),
     withinMs: 4_000,
-    downMs: pick(random, [0, 1_000, 10_000]),
+    downMs: pick(random, [0, 1_000, 4_000, 10_000]),
+  };
+  const { cluster, namespace } = place;
+  const removal: Action = flip(random, 0.5)
+    ? { do: "delete namespace", cluster, namespace }
+    : { do: pick(random, ["unexport", "delete service"] as const), ...place };
+  const slow: Step = {
+    atMs: atMs + 1_000,
+    fault: "slow",
+    cluster: place.cluster,
+    to: "own",
+    delayMs: 3_000,
+    forMs: 15_000,
   };
   return [
     ...prepare(place, atMs - PREPARED_MS),
     { atMs, ...crash },
-    { atMs, ...drawRemoval(random, place) },
+    { atMs, ...removal },
+    // Then the next one has read the hub long before its own cluster.
+    ...(flip(random, setting.onlyCrashes === true ? 0 : 0.6) ? [slow] : []),
   ];
 }
 
@@ -146,7 +164,7 @@ function refused({ random, atMs, place }: Stage): readonly Step[] {
     cluster: place.cluster,
     to: "hub",
     failure: {
-      status: pick(random, [409, 409, 500]),
+      status: pick(random, [409, 409, 409, 500]),
       afterWrite: false,
       share: 1,
       plural: "endpointshares",
@@ -156,7 +174,7 @@ function refused({ random, atMs, place }: Stage): readonly Step[] {
   return [
     ...prepare(place, atMs - PREPARED_MS),
     { atMs, ...errors },
-    { atMs: atMs + between(random, 0, 4_000), ...drawChange(random, place) },
+    { atMs: atMs + between(random, 500, 4_000), ...drawChange(random, place) },
   ];
 }
 
