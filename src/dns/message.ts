@@ -1,7 +1,7 @@
 // DNS, reading: the bytes of a query in, the question in a reusable struct and a verdict out. Never throws, never allocates,
 // never follows a pointer: what a question may not have cannot lead anywhere.
 
-import { lowerCase, NAME_MAX_BYTES } from "./name.ts";
+import { LOWER_CASE, NAME_MAX_BYTES } from "./name.ts";
 import { FLAG, HEADER_BYTES, POINTER, RCODE, RECORD_HEAD_BYTES, TYPE } from "./wire.ts";
 
 /** Filled anew by each readQuery. */
@@ -86,7 +86,7 @@ function readName(query: Uint8Array, length: number, question: Question): number
     labels[question.labelCount] = end;
     question.labelCount += 1;
     name[end] = size;
-    for (let of = 1; of <= size; of += 1) name[end + of] = lowerCase(query[at + of] ?? 0);
+    for (let of = 1; of <= size; of += 1) name[end + of] = LOWER_CASE[query[at + of] ?? 0] ?? 0;
     at += size + 1;
     end += size + 1;
   }

@@ -78,7 +78,7 @@ export function encodeName(text: string): Uint8Array | undefined {
     if (!(byte <= 255) || end - head > LABEL_MAX_BYTES || end >= NAME_MAX_BYTES - 1) {
       return undefined;
     }
-    bytes[end] = lowerCase(byte);
+    bytes[end] = LOWER_CASE[byte] ?? 0;
     end += 1;
   }
   if (end === head + 1) return bytes.slice(0, end);
@@ -86,9 +86,10 @@ export function encodeName(text: string): Uint8Array | undefined {
   return bytes.slice(0, end + 1);
 }
 
-export function lowerCase(byte: number): number {
-  return byte >= 65 && byte <= 90 ? byte + 32 : byte;
-}
+/** By byte. Lengths of labels are no letters, so a whole name can be looked up byte by byte. */
+export const LOWER_CASE = Uint8Array.from({ length: 256 }, (_, byte) =>
+  byte >= 65 && byte <= 90 ? byte + 32 : byte,
+);
 
 /** Of a whole name without pointers. What is not printable is escaped as in zone files. */
 export function decodeName(name: Uint8Array, start = 0): string {
