@@ -80,7 +80,7 @@ export class SimTime {
           else if (left === 0) askForTurns();
         } catch (error) {
           isOver = true;
-          reject(error as Error);
+          reject(error);
         }
       };
       const askForTurns = (): void => {

@@ -14,6 +14,7 @@ import {
   type FaultFailure,
   Faults,
   type FaultTarget,
+  NO_EFFECT,
 } from "./fault.ts";
 import type { Kind } from "./kind.ts";
 import { jsonOf } from "./metadata.ts";
@@ -92,7 +93,7 @@ export class EmbeddedCluster {
       clock,
       random,
       limits: { watchers: options.watchLimit ?? DEFAULT_WATCHES, pendingEvents: historyLimit },
-      delayMs: (watch) => this.faults.watchDelayMs(watchTarget(watch)),
+      delayMs: (watch) => (this.faults.isNone ? 0 : this.faults.watchDelayMs(watchTarget(watch))),
     });
     this.#background = new Background(clock, () => this.#hub.flush());
     this.#engine.registry.onChange(() => this.#typesListener?.());
@@ -135,7 +136,9 @@ export class EmbeddedCluster {
     const target = parseTarget(request);
     if (this.#stopped) throw new Disconnected();
     if (target === undefined) return this.handle(request);
-    const effect = this.faults.meet({ ...target, userAgent: request.userAgent });
+    const effect = this.faults.isNone
+      ? NO_EFFECT
+      : this.faults.meet({ ...target, userAgent: request.userAgent });
     if (effect.delayMs > 0) {
       this.#waiting += 1;
       await sleep(this.#engine.clock, effect.delayMs);

@@ -65,7 +65,7 @@ export class Disconnected extends Error {
   }
 }
 
-const NO_EFFECT: FaultEffect = {
+export const NO_EFFECT: FaultEffect = {
   delayMs: 0,
   staleRevisions: 0,
   failure: undefined,
@@ -108,9 +108,14 @@ export class Faults {
     this.#rules.clear();
   }
 
+  /** Nothing is met, whatever the target. */
+  get isNone(): boolean {
+    return this.#rules.size === 0;
+  }
+
   /** Counts a hit for each rule that bears on the request. */
   meet(target: FaultTarget): FaultEffect {
-    if (this.#rules.size === 0) return NO_EFFECT;
+    if (this.isNone) return NO_EFFECT;
     let { delayMs, staleRevisions, failure, afterWrite } = NO_EFFECT;
     for (const active of this.#matching(target, bearsOnRequests)) {
       const { rule } = active;
@@ -127,7 +132,7 @@ export class Faults {
   }
 
   watchDelayMs(target: FaultTarget): number {
-    if (this.#rules.size === 0) return 0;
+    if (this.isNone) return 0;
     let delayMs = 0;
     for (const active of this.#matching(target, (rule) => rule.watchDelayMs !== undefined)) {
       active.hits += 1;

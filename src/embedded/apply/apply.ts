@@ -27,6 +27,7 @@ import {
   parseManagedFields,
 } from "./managed.ts";
 import { mergeValues, removeFields } from "./merge.ts";
+import { renewValues } from "./renew.ts";
 import { isBuiltin, resolveSchema, rootSchema } from "../schema/resolve.ts";
 import { fieldSetOfValue, rootType, type Type, withNamedParents } from "./typed.ts";
 import type { Definitions, Json, JsonObject, Schema } from "../types.ts";
@@ -106,12 +107,20 @@ function pathOf(names: readonly string[]): FieldPath {
 export function applyPatch(request: ApplyRequest): ApplyResult {
   const { definitions, force, time } = request;
   const type = rootType(rootSchema(request.schema, definitions), definitions);
-  checkConfiguration(type, request.patch);
   const reset = fieldSetOf((request.resetFields ?? []).map(pathOf));
   const empty = (): JsonObject => emptyObject(request.schema, definitions, request.patch);
   const live = request.live === undefined ? empty() : withoutManagedFields(request.live);
 
   let owners = parseManagedFields(request.liveManagedFields);
+  const self = identify(request, "Apply");
+  const id = ownerId(self);
+  const renewed = renewValues(live, request.patch, { owners, id, reset });
+  if (renewed !== undefined) {
+    const ledger = new Map(owners).set(id, { ...self, time, fields: renewed.held });
+    return { kind: "applied", object: renewed.object, managedFields: encodeManagedFields(ledger) };
+  }
+
+  checkConfiguration(type, request.patch);
   if (owners.size === 0 && request.live !== undefined) {
     owners = recordUpdate(
       { ...request, manager: BEFORE_FIRST_APPLY },
@@ -119,8 +128,6 @@ export function applyPatch(request: ApplyRequest): ApplyResult {
     );
   }
 
-  const self = identify(request, "Apply");
-  const id = ownerId(self);
   const previous = owners.get(id);
   const config = differenceSubtrees(fieldSetOfValue(type, request.patch), reset);
   const claimed = new Map(owners).set(id, { ...self, time, fields: config });

@@ -24,6 +24,8 @@ export function ownerId(owner: Omit<Owner, "time" | "fields">): string {
 
 /** Throws an Error when an entry is not what a server would have written. */
 export function parseManagedFields(entries: readonly ManagedFieldsEntry[]): Owners {
+  const known = ledgers.get(entries);
+  if (known !== undefined) return known;
   const owners = new Map<string, Owner>();
   for (const [index, entry] of entries.entries()) {
     const { operation, apiVersion } = entry;
@@ -55,6 +57,7 @@ export function parseManagedFields(entries: readonly ManagedFieldsEntry[]): Owne
 // Most writes change values and not who owns them: what was written once need not be read again, nor written anew.
 const written = new WeakMap<FieldSet, JsonObject>();
 const read = new WeakMap<object, FieldSet>();
+const ledgers = new WeakMap<readonly ManagedFieldsEntry[], Owners>();
 
 function parseFields(fields: object): FieldSet {
   return read.get(fields) ?? parseFieldSet(fields);
@@ -71,18 +74,20 @@ function encodeFields(set: FieldSet): JsonObject {
 }
 
 export function encodeManagedFields(owners: Owners): readonly ManagedFieldsEntry[] {
-  return [...owners.values()]
-    .filter((owner) => !isEmptySet(owner.fields))
-    .sort(compareOwners)
-    .map((owner) => ({
-      ...(owner.manager === "" ? {} : { manager: owner.manager }),
-      operation: owner.operation,
-      apiVersion: owner.apiVersion,
-      ...(owner.time === undefined ? {} : { time: owner.time }),
-      fieldsType: "FieldsV1",
-      fieldsV1: encodeFields(owner.fields),
-      ...(owner.subresource === "" ? {} : { subresource: owner.subresource }),
-    }));
+  const holding = [...owners.values()].filter((owner) => !isEmptySet(owner.fields));
+  if (holding.length > 1) holding.sort(compareOwners);
+  const entries: readonly ManagedFieldsEntry[] = holding.map((owner) => ({
+    ...(owner.manager === "" ? {} : { manager: owner.manager }),
+    operation: owner.operation,
+    apiVersion: owner.apiVersion,
+    ...(owner.time === undefined ? {} : { time: owner.time }),
+    fieldsType: "FieldsV1",
+    fieldsV1: encodeFields(owner.fields),
+    ...(owner.subresource === "" ? {} : { subresource: owner.subresource }),
+  }));
+  deepFreeze(entries);
+  ledgers.set(entries, new Map(holding.map((owner) => [ownerId(owner), owner])));
+  return entries;
 }
 
 function compareOwners(a: Owner, b: Owner): number {

@@ -13,6 +13,30 @@ export function applyDefaults(
   return defaultFields(definitions, rootSchema(schema, definitions), object);
 }
 
+type Fallbacks = readonly (readonly [key: string, fallback: Json, property: Schema])[];
+
+// Schemas are immutable and shared, and most of their fields have no default: those are passed over once and for all.
+const fallbacks = new WeakMap<Definitions, WeakMap<Schema, Fallbacks>>();
+const NO_FALLBACKS: Fallbacks = [];
+
+function fallbacksOf(definitions: Definitions, schema: Schema): Fallbacks {
+  if (schema.properties === undefined) return NO_FALLBACKS;
+  let known = fallbacks.get(definitions);
+  if (known === undefined) {
+    known = new WeakMap();
+    fallbacks.set(definitions, known);
+  }
+  let found = known.get(schema);
+  if (found === undefined) {
+    found = Object.entries(schema.properties).flatMap(([key, property]) => {
+      const fallback = defaultOf(definitions, property);
+      return fallback === undefined ? [] : [[key, fallback, property] as const];
+    });
+    known.set(schema, found);
+  }
+  return found;
+}
+
 function defaultValue(definitions: Definitions, unresolved: Schema, value: Json): Json {
   const schema = resolveSchema(unresolved, definitions);
   if (isJsonArray(value)) {
@@ -27,27 +51,36 @@ function defaultValue(definitions: Definitions, unresolved: Schema, value: Json)
 }
 
 function defaultFields(definitions: Definitions, schema: Schema, value: JsonObject): JsonObject {
-  const filled: Record<string, Json> = {};
-  let changed = false;
-  for (const [key, child] of Object.entries(value)) {
+  // Made when the first field differs: most objects are complete.
+  let filled: Record<string, Json> | undefined;
+  for (const key of Object.keys(value)) {
+    const child = value[key] ?? null;
     const property = childSchema(schema, key);
-    if (property === undefined) {
-      setField(filled, key, child);
+    if (property === undefined || (typeof child !== "object" && filled === undefined)) {
+      if (filled !== undefined) setField(filled, key, child);
       continue;
     }
     const present = replaceNull(definitions, property, child);
     const next = present === undefined ? undefined : defaultValue(definitions, property, present);
-    changed ||= next !== child;
-    if (next !== undefined) setField(filled, key, next);
+    if (next !== child) filled ??= fieldsBefore(value, key);
+    if (next !== undefined && filled !== undefined) setField(filled, key, next);
   }
-  for (const [key, property] of Object.entries(schema.properties ?? {})) {
-    if (Object.hasOwn(filled, key)) continue;
-    const fallback = defaultOf(definitions, property);
-    if (fallback === undefined) continue;
+  for (const [key, fallback, property] of fallbacksOf(definitions, schema)) {
+    if (Object.hasOwn(filled ?? value, key)) continue;
+    filled ??= { ...value };
     setField(filled, key, defaultValue(definitions, property, fallback));
-    changed = true;
   }
-  return changed ? filled : value;
+  return filled ?? value;
+}
+
+/** A copy of what comes before the key. */
+function fieldsBefore(value: JsonObject, end: string): Record<string, Json> {
+  const copy: Record<string, Json> = {};
+  for (const [key, child] of Object.entries(value)) {
+    if (key === end) break;
+    setField(copy, key, child);
+  }
+  return copy;
 }
 
 /** A null where none is allowed stands for the default; undefined when there is no default, so that the field goes. */

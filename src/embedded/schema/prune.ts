@@ -13,8 +13,10 @@ export interface Pruned {
 
 /** Of a whole resource: apiVersion, kind and metadata stay; what is not ObjectMeta inside metadata goes. */
 export function pruneUnknown(schema: Schema, definitions: Definitions, object: JsonObject): Pruned {
+  const root = rootSchema(schema, definitions);
+  if (isKnown(definitions, root, object)) return { object: withoutEmptyMeta(object), unknown: [] };
   const unknown: string[] = [];
-  const pruned = pruneFields({ definitions, unknown }, rootSchema(schema, definitions), object, "");
+  const pruned = pruneFields({ definitions, unknown }, root, object, "");
   return { object: withoutEmptyMeta(pruned), unknown: unknown.sort() };
 }
 
@@ -22,8 +24,8 @@ export function pruneUnknown(schema: Schema, definitions: Definitions, object: J
 function withoutEmptyMeta(object: JsonObject): JsonObject {
   const metadata = getField(object, "metadata");
   if (!isJsonObject(metadata)) return object;
+  if (!Object.values(metadata).some(isEmptyMeta)) return object;
   const kept = Object.entries(metadata).filter(([, value]) => !isEmptyMeta(value));
-  if (kept.length === Object.keys(metadata).length) return object;
   return { ...object, metadata: Object.fromEntries(kept) };
 }
 
@@ -54,6 +56,27 @@ function prune(pruning: Pruning, unresolved: Schema, value: Json, path: string):
 
 function keepIfSame(before: readonly Json[], after: readonly Json[]): readonly Json[] {
   return after.every((item, index) => item === before[index]) ? before : after;
+}
+
+/** As `prune` would leave it, found without a copy or a path: nearly every object. */
+function isKnown(definitions: Definitions, unresolved: Schema, value: Json): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  const schema = resolveSchema(unresolved, definitions);
+  if (isJsonArray(value)) {
+    const { items } = schema;
+    return items === undefined || value.every((item) => isKnown(definitions, items, item));
+  }
+  if (schema["x-kubernetes-embedded-resource"] === true || !isJsonObject(value)) return false;
+  const keepsUnknown = isOpen(definitions, schema);
+  for (const key of Object.keys(value)) {
+    const property = childSchema(schema, key);
+    if (
+      property === undefined ? !keepsUnknown : !isKnown(definitions, property, value[key] ?? null)
+    ) {
+      return false;
+    }
+  }
+  return true;
 }
 
 function pruneFields(
