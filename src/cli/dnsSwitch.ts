@@ -6,8 +6,6 @@ import type { EnableFlags, SwitchFlags } from "./dnsEnable.ts";
 
 /** Beside whatever `isthmus dns` itself does. */
 export function addSwitchCommands(dns: Command, context: CliContext): void {
-  // Flags behind a subcommand are the subcommand's, though both have some of the same name.
-  dns.enablePositionalOptions();
   withPlace(dns.command("enable"))
     .description(
       "have the cluster's CoreDNS answer the clusterset's names; run again it changes nothing",

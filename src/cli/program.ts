@@ -31,6 +31,8 @@ function createProgram(context: CliContext): Command {
     .description("Multi-Cluster Services for Kubernetes, on any CNI")
     .version(VERSION, "-V, --version", "print the version")
     .exitOverride()
+    // Flags behind `dns enable` are those of enable, though `dns` has some of the same name.
+    .enablePositionalOptions()
     .showHelpAfterError("Add --help to see what there is.")
     .configureHelp({ optionDescription: describeOption })
     .configureOutput({

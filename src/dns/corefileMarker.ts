@@ -73,9 +73,16 @@ function lineBreakBefore(text: string, lineStart: number): number {
 }
 
 function removeAdditions(before: Corefile, marker: Marker, zone: string): string {
-  const ordinal = listDirectives(before).findIndex((line) => holds(line, marker));
-  let text = cutLine(before.text, marker.start);
+  const directives = listDirectives(before);
+  const ordinal = directives.findIndex((line) => holds(line, marker));
+  const heir = findMarkers(before).find(
+    (other) =>
+      other.zone !== marker.zone && directives[ordinal] && holds(directives[ordinal], other),
+  );
+  let text =
+    heir === undefined ? cutLine(before.text, marker.start) : handOver(before, marker, heir);
   if (ordinal === -1) return text;
+  const isLeft = (addition: Addition): boolean => heir !== undefined && SHARED.has(addition);
   const reread = (): { corefile: Corefile; directive: Directive | undefined } => {
     const corefile = parseCorefile(text);
     return { corefile, directive: listDirectives(corefile)[ordinal] };
@@ -128,7 +135,9 @@ function removeAdditions(before: Corefile, marker: Marker, zone: string): string
     cutWord(site?.block.keys.findLast((word) => word.text === key));
   }
   for (const step of ["option", "argument", "break", "braces", "zone"] as const) {
-    if (marker.additions.includes(step)) steps[step]?.();
+    if (!marker.additions.includes(step)) continue;
+    if (step === "option" && isLeft(step)) steps["argument"]?.();
+    else if (!isLeft(step)) steps[step]?.();
   }
   for (const addition of marker.additions) {
     if (addition.startsWith("key:")) removeKey(addition.slice("key:".length));
@@ -136,7 +145,22 @@ function removeAdditions(before: Corefile, marker: Marker, zone: string): string
   return text;
 }
 
-/** In the order of the text, at any depth. */
+/** What the zones of one plugin have in common: it goes with the last of them. */
+const SHARED: ReadonlySet<Addition> = new Set(["option", "braces", "break"]);
+
+function handOver({ text }: Corefile, marker: Marker, heir: Marker): string {
+  const shared = marker.additions.filter((addition) => SHARED.has(addition));
+  const own = heir.additions.filter(
+    (addition) => addition !== "argument" || !shared.includes("option"),
+  );
+  const line = renderMarker(heir.zone, [...own, ...shared]);
+  const rewrite = (from: string): string => from.slice(0, heir.start) + line + from.slice(heir.end);
+  if (heir.start > marker.start) return cutLine(rewrite(text), marker.start);
+  const moved = line.length - (heir.end - heir.start);
+  return cutLine(rewrite(text), marker.start + moved);
+}
+
+/** Of plugins in blocks and in snippets, in the order of the text. */
 function listDirectives(corefile: Corefile): readonly Directive[] {
   return corefile.blocks.flatMap((block) =>
     block.lines.filter((line) => line.name.text === "kubernetes"),
