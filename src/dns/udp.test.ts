@@ -1,0 +1,169 @@
+// Real sockets on loopback.
+
+import { createSocket } from "node:dgram";
+import { Resolver } from "node:dns/promises";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { decodeReply } from "../../test/dns/ask.ts";
+import {
+  aDnsServer,
+  askUdp,
+  BIG,
+  CONFIG,
+  encodeQuery,
+  SILENT_LOG,
+  WEB,
+  WEB_IP,
+} from "../../test/dnsServer.ts";
+import { eventually } from "../../test/scenarios/poll.ts";
+import { systemClock } from "../kube/clock.ts";
+import { createLayout, DROPS } from "./counters.ts";
+import { formatEndpoint } from "./responder.ts";
+import { createDnsServer, type DnsServer } from "./server.ts";
+
+const LAYOUT = createLayout(1);
+
+function received(server: DnsServer): number {
+  return server.report().totals[LAYOUT.transport]!;
+}
+
+function dropped(server: DnsServer, why: (typeof DROPS)[number]): number {
+  return server.report().totals[LAYOUT.dropped + DROPS.indexOf(why)]!;
+}
+
+describe("over UDP", () => {
+  test("Node's own resolver gets addresses and services, and the error of a name that is not there", async () => {
+    const { at } = await aDnsServer();
+    const resolver = new Resolver({ tries: 1 });
+    resolver.setServers([formatEndpoint(at)]);
+    expect(await resolver.resolve4(WEB)).toEqual([WEB_IP]);
+    expect(await resolver.resolveSrv(`_http._tcp.${WEB}`)).toMatchObject([{ name: WEB, port: 80 }]);
+    await expect(resolver.resolve4(`no.${WEB}`)).rejects.toMatchObject({ code: "ENOTFOUND" });
+    await expect(resolver.resolve6(WEB)).rejects.toMatchObject({ code: "ENODATA" });
+  });
+
+  test("it does so on an IPv6 address too, and both families can have the same port", async () => {
+    const listen = [
+      { host: "127.0.0.1", port: 0 },
+      { host: "::1", port: 0 },
+    ];
+    const server = createDnsServer({ ...CONFIG, listen }, { clock: systemClock, log: SILENT_LOG });
+    const [, six] = await server.open();
+    onTestFinished(() => server.close());
+    const both = [{ host: "0.0.0.0", port: six!.port }, six!];
+    await server.close();
+    const again = createDnsServer(
+      { ...CONFIG, listen: both },
+      { clock: systemClock, log: SILENT_LOG },
+    );
+    onTestFinished(() => again.close());
+    expect(await again.open()).toEqual(both);
+    again.markSynced();
+    const resolver = new Resolver({ tries: 1 });
+    for (const at of [six!, { host: "127.0.0.1", port: six!.port }]) {
+      resolver.setServers([formatEndpoint(at)]);
+      await expect(resolver.resolve4(WEB)).rejects.toMatchObject({ code: "ENOTFOUND" });
+    }
+  });
+
+  test("an answer that does not fit is cut short, and the resolver comes again over TCP", async () => {
+    const { at, server } = await aDnsServer();
+    const resolver = new Resolver({ tries: 1 });
+    resolver.setServers([formatEndpoint(at)]);
+    expect(await resolver.resolve4(BIG)).toHaveLength(100);
+    expect(server.report().totals[LAYOUT.transport + 1]).toBe(1);
+    const answer = await askUdp(at, encodeQuery(BIG, { udpSize: 4_096 }));
+    expect(answer.length).toBeLessThanOrEqual(CONFIG.maxUdpSize);
+    expect(decodeReply(answer).isTruncated).toBe(true);
+  });
+
+  test("nothing is said of a zone before all of it is known: SERVFAIL, never NXDOMAIN", async () => {
+    const server = createDnsServer(CONFIG, { clock: systemClock, log: SILENT_LOG });
+    const [at] = await server.open();
+    onTestFinished(() => server.close());
+    expect(decodeReply(await askUdp(at!, encodeQuery(WEB))).rcode).toBe("SERVFAIL");
+    server.markSynced();
+    expect(decodeReply(await askUdp(at!, encodeQuery(WEB))).rcode).toBe("NXDOMAIN");
+  });
+
+  test("what is no query is counted and gets no answer", async () => {
+    const { at, server } = await aDnsServer();
+    const client = createSocket("udp4");
+    onTestFinished(() => void client.close());
+    const heard: Buffer[] = [];
+    client.on("message", (message) => heard.push(message));
+    const response = encodeQuery(WEB);
+    response[2] = 0x80;
+    for (const bytes of [Buffer.alloc(0), Buffer.from("short"), response]) {
+      client.send(bytes, at.port, at.host);
+    }
+    await eventually("all three are counted", () => {
+      expect(dropped(server, "no-query")).toBe(3);
+    });
+    // In order: the answer to this would come behind any other.
+    client.send(encodeQuery(WEB, { id: 99 }), at.port, at.host);
+    await eventually("the query is answered", () => {
+      expect(heard.map((message) => message.readUInt16BE(0))).toEqual([99]);
+    });
+  });
+
+  test("a flood larger than any buffer is answered as far as it goes, and the server is well afterwards", async () => {
+    const { at, server, complaints } = await aDnsServer();
+    const client = createSocket("udp4");
+    onTestFinished(() => void client.close());
+    const query = encodeQuery(BIG, { udpSize: 1_232 });
+    for (let sent = 0; sent < 5_000; sent++) client.send(query, at.port, at.host);
+    await eventually("a part of the flood has come in", () => {
+      expect(received(server)).toBeGreaterThan(1_000);
+    });
+    const resolver = new Resolver({ tries: 20, timeout: 500 });
+    resolver.setServers([formatEndpoint(at)]);
+    expect(await resolver.resolve4(WEB)).toEqual([WEB_IP]);
+    expect(complaints).toEqual([]);
+  });
+
+  test("a network that asks too much is told to use TCP, with less than it sent, or nothing", async () => {
+    const { at, server } = await aDnsServer({ answersPerSecond: 1 });
+    const query = encodeQuery(BIG, { udpSize: 1_232 });
+    const answers = [await askUdp(at, query), await askUdp(at, query)];
+    expect(answers[0]!.length).toBeGreaterThan(500);
+    expect(answers[1]!.length).toBeLessThanOrEqual(query.length);
+    expect(decodeReply(answers[1]!)).toMatchObject({ isTruncated: true, answer: [] });
+    const { totals } = server.report();
+    expect(totals[LAYOUT.slipped]).toBe(1);
+  });
+});
+
+describe("an address that cannot be had", () => {
+  test.each(["UDP", "TCP"])("because of another's %s port is a sentence", async (protocol) => {
+    const { at } = await aDnsServer();
+    const other = createDnsServer(
+      { ...CONFIG, listen: [at] },
+      { clock: systemClock, log: SILENT_LOG },
+    );
+    if (protocol === "UDP") {
+      await expect(other.open()).rejects.toMatchObject({ code: "PortInUse" });
+      return;
+    }
+    const { createServer } = await import("node:net");
+    const taken = createServer();
+    await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void taken.close());
+    const { port } = taken.address() as { port: number };
+    const listen = [{ host: "127.0.0.1", port }];
+    const third = createDnsServer({ ...CONFIG, listen }, { clock: systemClock, log: SILENT_LOG });
+    await expect(third.open()).rejects.toMatchObject({ code: "PortInUse", message: /TCP port/ });
+    // And the UDP port that it had by then is free again.
+    const socket = createSocket("udp4");
+    await new Promise<void>((resolve) => socket.bind(port, "127.0.0.1", resolve));
+    socket.close();
+  });
+
+  test("because no interface has it is a sentence", async () => {
+    const listen = [{ host: "192.0.2.1", port: 0 }];
+    const server = createDnsServer({ ...CONFIG, listen }, { clock: systemClock, log: SILENT_LOG });
+    await expect(server.open()).rejects.toMatchObject({
+      code: "ArgumentInvalid",
+      message: "192.0.2.1 is no address of this machine",
+    });
+  });
+});
