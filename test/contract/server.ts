@@ -12,12 +12,13 @@ export interface ServerUnderTest {
   readonly serviceCidrs: readonly string[];
   /** Whether garbage collection, namespace termination and EndpointSlices from Pods happen. */
   readonly hasControllers: boolean;
+  /** Ends the server with all that the suite left on it. */
   close(): Promise<void>;
 }
 
 export interface ContractServer extends Omit<ServerUnderTest, "close"> {
   readonly wire: Wire;
-  /** A new namespace, deleted when the suite ends. */
+  /** A new namespace. */
   namespace(): Promise<string>;
   /** One custom kind for all topics; those that change or delete the definition install their own. */
   widgets(): Promise<Widgets>;
