@@ -4,6 +4,7 @@
 import { parseArgs } from "node:util";
 import { runChangeBench } from "./change.ts";
 import { runColdBench } from "./cold.ts";
+import { runDnsBench } from "./dns.ts";
 import { runListBench } from "./list.ts";
 import { runMemoryBench } from "./memory.ts";
 import { type BenchOptions, type BenchResult, isMet, renderResult } from "./table.ts";
@@ -13,6 +14,7 @@ const BENCHES: Readonly<Record<string, (options: BenchOptions) => Promise<BenchR
   change: runChangeBench,
   cold: runColdBench,
   memory: runMemoryBench,
+  dns: runDnsBench,
 };
 const USAGE = `usage: npm run bench -- [--quick] [--rounds 3] [${Object.keys(BENCHES).join("|")} …]\n`;
 

@@ -67,11 +67,11 @@ export function connect({ server, authority, token }: Access): KubeClient {
   );
 }
 
-function accessOf({ name, url, caPem, adminToken }: RealCluster): Access {
+export function accessOf({ name, url, caPem, adminToken }: RealCluster): Access {
   return { id: name, server: url, authority: caPem, token: adminToken };
 }
 
-async function prepare(client: KubeClient): Promise<void> {
+export async function prepare(client: KubeClient): Promise<void> {
   await installCrds({ store: client, crds: MEMBER_CRDS, clock: systemClock });
   for (const name of [SPACE, ...FLOOR_SPACES]) {
     await client.create(NAMESPACE, { apiVersion: "v1", kind: "Namespace", metadata: { name } });

@@ -9,7 +9,7 @@ export interface BenchOptions {
 
 export interface Row {
   readonly name: string;
-  readonly unit: "ms" | "MB" | "writes";
+  readonly unit: "ms" | "µs" | "MB" | "writes";
   /** Medians. */
   readonly ours: number;
   readonly floor: number;
