@@ -50,6 +50,7 @@ async function huntMutants({ seeds, jobs }: CommandCall): Promise<number> {
 async function runMany(call: CommandCall): Promise<number> {
   const totals = new Totals();
   const progress = createProgress(process.stderr, call.seeds);
+  const began = performance.now();
   await runCrew(listOrders(call), {
     jobs: call.jobs,
     shrinkBudget: SHRINK_BUDGET,
@@ -63,7 +64,7 @@ async function runMany(call: CommandCall): Promise<number> {
     },
   });
   progress.clear();
-  process.stdout.write(renderTotals(totals));
+  process.stdout.write(renderTotals(totals, (performance.now() - began) / 1_000));
   return totals.broken === 0 ? 0 : 1;
 }
 

@@ -1,6 +1,6 @@
 // Progress: totals so far in, a bar on a terminal out, or now and then a line where there is none.
 
-import type { Totals } from "./report.ts";
+import { renderPace, type Totals } from "./report.ts";
 
 export interface Progress {
   show(totals: Totals): void;
@@ -22,7 +22,7 @@ export function createProgress(
     show(totals) {
       const { worlds: done } = totals;
       const seconds = (performance.now() - began) / 1_000;
-      const pace = `${done} of ${worlds} worlds, ${(done / seconds).toFixed(1)} a second`;
+      const pace = `${done} of ${worlds}: ${renderPace(totals, seconds)}`;
       if (out.isTTY !== true) {
         if (done % every === 0) out.write(`${pace}\n`);
         return;

@@ -48,12 +48,19 @@ export function renderBroken({ seed, outcome, part }: Answer): string {
   return `${lines.join("\n")}\n`;
 }
 
-export function renderTotals(totals: Totals): string {
+/** Worlds, and hours of their time, for each second of ours. */
+export function renderPace({ worlds, virtualMs }: Totals, seconds: number): string {
+  const hours = virtualMs / 3_600_000;
+  return `${(worlds / seconds).toFixed(1)} worlds and ${(hours / seconds).toFixed(2)} of their hours a second`;
+}
+
+export function renderTotals(totals: Totals, seconds: number): string {
   const { worlds, broken, virtualMs, calls, writes, steps } = totals;
   const kinds = [...steps].toSorted(([a], [b]) => (a < b ? -1 : 1));
   const hours = (virtualMs / 3_600_000).toFixed(1);
   return [
     `${worlds} worlds, ${broken} broke a rule, ${hours} hours of their time, ${calls} calls, ${writes} writes`,
+    `${seconds.toFixed(0)} s: ${renderPace(totals, seconds)}`,
     ...kinds.map(([kind, count]) => `  ${kind}: ${count}`),
     "",
   ].join("\n");

@@ -8,7 +8,7 @@ import type { Json, JsonObject } from "../types.ts";
 
 /** Held by nobody. Who sends something else of the kind says more than this can judge. */
 const IDENTITY: ReadonlySet<string> = new Set(["apiVersion", "kind"]);
-const NAME: ReadonlySet<string> = new Set(["name", "namespace"]);
+const NAME: ReadonlySet<string> = new Set(["name", "namespace", "uid"]);
 
 export interface Renewed {
   readonly object: JsonObject;
