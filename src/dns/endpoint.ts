@@ -15,8 +15,10 @@ export interface Place {
 }
 
 /** One ready address of an endpoint. Its target is the endpoint's own name (N6). */
-export interface ReadyAddress extends Server, Place {
+export interface ReadyAddress extends Server {
   readonly cluster: string;
+  readonly zone: string | undefined;
+  readonly region: string | undefined;
 }
 
 export interface ServiceName {
@@ -35,18 +37,14 @@ export function listReadyAddresses(
       const cluster = slice.metadata.labels?.[SOURCE_CLUSTER_LABEL] ?? "";
       if (cluster === "" || slice.addressType === "FQDN") return [];
       const region = regionOf(cluster);
-      const shared = {
-        cluster,
-        ports: (slice.ports ?? []).map(readPort),
-        ...(region === undefined ? {} : { region }),
-      };
+      const ports = (slice.ports ?? []).map(readPort);
       return (slice.endpoints ?? []).filter(isReady).flatMap(({ addresses, hostname, zone }) =>
-        addresses.flatMap((text): ReadyAddress[] => {
+        addresses.flatMap((text): ReadyAddress | [] => {
           const address = parseAddress(text);
           if (address === undefined) return [];
           const endpoint = { host: nameHost(hostname, text), cluster };
           const target = spellName({ ...name, endpoint });
-          return [{ ...shared, target, address, ...(zone === undefined ? {} : { zone }) }];
+          return { target, address, ports, cluster, zone, region };
         }),
       );
     })

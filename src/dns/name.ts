@@ -3,6 +3,8 @@
 /** Wire bytes of a name, its zero included; 253 characters as text (R82). */
 export const NAME_MAX_BYTES = 255;
 const LABEL_MAX_BYTES = 63;
+/** Names are written here before their length is known. */
+const SCRATCH = new Uint8Array(NAME_MAX_BYTES);
 const DOT = 46;
 const BACKSLASH = 92;
 
@@ -55,7 +57,7 @@ export function isPlainLabel(text: string): boolean {
 
 /** Undefined for what is no name: an empty label, or a label or name that is too long. A final dot may be left out. */
 export function encodeName(text: string): Uint8Array | undefined {
-  const bytes = new Uint8Array(NAME_MAX_BYTES);
+  const bytes = SCRATCH;
   /** Where the length of the present label goes. */
   let head = 0;
   let end = 1;
@@ -81,9 +83,12 @@ export function encodeName(text: string): Uint8Array | undefined {
     bytes[end] = LOWER_CASE[byte] ?? 0;
     end += 1;
   }
-  if (end === head + 1) return bytes.slice(0, end);
-  bytes[head] = end - head - 1;
-  return bytes.slice(0, end + 1);
+  if (end > head + 1) {
+    bytes[head] = end - head - 1;
+    head = end;
+  }
+  bytes[head] = 0;
+  return bytes.slice(0, head + 1);
 }
 
 /** By byte. Lengths of labels are no letters, so a whole name can be looked up byte by byte. */

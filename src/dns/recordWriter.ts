@@ -6,20 +6,22 @@ import { CLASS_IN, HEADER_BYTES, POINTER, TYPE } from "./wire.ts";
 /** The largest record: name, head and 65535 bytes of data. */
 const RECORD_MAX_BYTES = 255 + 10 + 65_535;
 
+const NO_BYTES = new Uint8Array(0);
+const FIRST_ALONE = Uint32Array.of(0);
+
 export class RecordWriter {
   #bytes = new Uint8Array(2 * RECORD_MAX_BYTES);
   #end = 0;
-  #starts: number[] = [];
+  #starts = new Uint32Array(1024);
+  #count = 0;
   #lengthAt = 0;
 
   /** Of a name that is the question's, or ends like it: the common end is a pointer there. */
   begin(name: Uint8Array, question: Uint8Array, type: number, ttlSeconds: number): void {
-    if (this.#end + RECORD_MAX_BYTES > this.#bytes.length) {
-      const larger = new Uint8Array(this.#bytes.length * 2);
-      larger.set(this.#bytes);
-      this.#bytes = larger;
-    }
-    this.#starts.push(this.#end);
+    if (this.#end + RECORD_MAX_BYTES > this.#bytes.length) this.#bytes = enlarge(this.#bytes);
+    if (this.#count === this.#starts.length) this.#starts = enlarge(this.#starts);
+    this.#starts[this.#count] = this.#end;
+    this.#count += 1;
     this.compressed(name, question);
     this.short(type);
     this.short(CLASS_IN);
@@ -57,7 +59,10 @@ export class RecordWriter {
   }
 
   compressed(name: Uint8Array, question: Uint8Array): void {
-    // Names of the zone have its end in common with the question at least, which is in the same zone.
+    if (name === question) {
+      this.short((POINTER << 8) | HEADER_BYTES);
+      return;
+    }
     for (let at = 0; at < name.length - 1; at += 1 + (name[at] ?? 0)) {
       const from = question.length - (name.length - at);
       if (from >= 0 && isSameEnd(name, at, question, from)) {
@@ -72,14 +77,19 @@ export class RecordWriter {
 
   /** Everything since the last time. */
   take(): { readonly bytes: Uint8Array; readonly starts: Uint32Array } {
-    const taken = {
-      bytes: this.#bytes.slice(0, this.#end),
-      starts: Uint32Array.from(this.#starts),
-    };
+    const bytes = this.#end === 0 ? NO_BYTES : this.#bytes.slice(0, this.#end);
+    // Most names have one record, so they share what they can.
+    const starts = this.#count === 1 ? FIRST_ALONE : this.#starts.slice(0, this.#count);
     this.#end = 0;
-    this.#starts = [];
-    return taken;
+    this.#count = 0;
+    return { bytes, starts };
   }
+}
+
+function enlarge<A extends Uint8Array | Uint32Array>(array: A): A {
+  const larger = new (array.constructor as new (length: number) => A)(array.length * 2);
+  larger.set(array);
+  return larger;
 }
 
 /** To the last byte, so whoever reads on from there in the question reads that name. */

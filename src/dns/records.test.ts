@@ -223,8 +223,8 @@ describe("a headless service", () => {
         `additional: 10-1-0-9.east.${db} 5 A 10.1.0.9`,
         `additional: db-0.east.${db} 5 A 10.1.0.10`,
         `additional: db-0.west.${db} 5 A 10.2.0.1`,
-        `additional: fd02--0.west.${db} 5 AAAA fd02::`,
         `additional: db-0.west.${db} 5 AAAA fd02::1`,
+        `additional: fd02--0.west.${db} 5 AAAA fd02::`,
       ].join("\n"),
     );
     expect(world.records(`_admin._tcp.${db} SRV`)).toEqual([

@@ -62,7 +62,6 @@ function renderNames(
   });
 }
 
-const NO_BYTES = new Uint8Array(0);
 const writer = new RecordWriter();
 
 class ZoneRenderer {
@@ -135,15 +134,8 @@ class ZoneRenderer {
       const name = this.#encode(text);
       if (name !== undefined) writer.address(name, question, address, this.#ttlSeconds);
     }
-    const behind = writer.take();
-    const isEmpty = behind.bytes.length === 0;
-    return {
-      type,
-      records,
-      starts,
-      additional: isEmpty ? NO_BYTES : behind.bytes,
-      additionalCount: behind.starts.length,
-    };
+    const { bytes, starts: addresses } = writer.take();
+    return { type, records, starts, additional: bytes, additionalCount: addresses.length };
   }
 }
 

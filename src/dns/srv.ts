@@ -51,31 +51,43 @@ export function listPortNames(ports: readonly PortName[]): readonly PortName[] {
  * port to name.
  */
 export function planServerSets(servers: readonly Server[], port?: PortName): readonly ServerSet[] {
-  const offers = servers.flatMap((server) => listOffers(server, port));
-  const weight = weigh(offers.length);
-  const records = new Map<string, ServerSet["servers"][number]>();
-  const additional = new Map<string, NamedAddress>();
-  for (const { target, address, number } of offers) {
-    if (number === undefined) continue;
-    records.set(`${target} ${number}`, { weight, port: number, target });
-    additional.set(`${target} ${address.words.join()}`, { name: target, address });
+  let offers = 0;
+  const targets = new Map<string, Target>();
+  for (const { target, address, ports } of servers) {
+    const those = port === undefined ? ports : ports.filter((one) => isPort(one, port));
+    // One without ports still counts for the weights of the others.
+    offers += port === undefined && ports.length === 0 ? 1 : those.length;
+    for (const { number } of those) {
+      if (number === undefined) continue;
+      const known = targets.get(target);
+      if (known === undefined) targets.set(target, { numbers: [number], addresses: [address] });
+      else addTo(known, number, address);
+    }
   }
-  if (records.size === 0) return [];
-  return [{ type: "SRV", servers: [...records.values()], additional: [...additional.values()] }];
+  if (targets.size === 0) return [];
+  const weight = weigh(offers);
+  const records: ServerSet["servers"][number][] = [];
+  const additional: NamedAddress[] = [];
+  for (const [target, { numbers, addresses }] of targets) {
+    for (const number of numbers) records.push({ weight, port: number, target });
+    for (const address of addresses) additional.push({ name: target, address });
+  }
+  return [{ type: "SRV", servers: records, additional }];
 }
 
-interface Offer {
-  readonly target: string;
-  readonly address: Address;
-  readonly number: number | undefined;
+interface Target {
+  readonly numbers: number[];
+  readonly addresses: Address[];
 }
 
-/** A server without ports still counts for the weights of the others. */
-function listOffers({ target, address, ports }: Server, port?: PortName): readonly Offer[] {
-  if (port === undefined && ports.length === 0) return [{ target, address, number: undefined }];
-  return ports
-    .filter((one) => port === undefined || isPort(one, port))
-    .map(({ number }) => ({ target, address, number }));
+/** Few: an endpoint has one address of each family, and no more ports than a service has. */
+function addTo({ numbers, addresses }: Target, number: number, address: Address): void {
+  if (!numbers.includes(number)) numbers.push(number);
+  if (!addresses.some((one) => isSameAddress(one, address))) addresses.push(address);
+}
+
+function isSameAddress(a: Address, b: Address): boolean {
+  return a.family === b.family && a.words.every((word, at) => word === b.words[at]);
 }
 
 /** A hundred shared among all, and never nothing. The same arithmetic as in CoreDNS, so that it rounds alike. */
