@@ -4,11 +4,23 @@
 import { LEASE, type EndpointSlice } from "../src/api/builtin.ts";
 import { SOURCE_CLUSTER_LABEL, WHEN_LOST_ANNOTATION } from "../src/api/names.ts";
 import type { Change } from "../src/embedded/storage.ts";
+import type { Schedule } from "./schedule.ts";
 
 /** Thirty seconds, what a late watch adds, and a new list after a cut. */
 const BOUND_MS = 60_000;
 /** Two renewals that did not come: that long nobody judges anybody. */
 const GAP_MS = 10_000;
+
+/** After the last fault: the longest pauses of informers and queues, one after the other. */
+const SETTLE_MS = 240_000;
+/** A hub that seems to have lost most members at once is borne for ten minutes. */
+const SETTLE_AFTER_DEPARTURES_MS = 700_000;
+
+/** How long after the last fault everything may take. One that leaves is never most. */
+export function settleBoundMs({ steps }: Schedule): number {
+  const departures = steps.filter((step) => "member" in step && step.member !== "join");
+  return departures.length < 2 ? SETTLE_MS : SETTLE_AFTER_DEPARTURES_MS;
+}
 
 interface Heard {
   lastMs: number;

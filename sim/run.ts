@@ -2,6 +2,7 @@
 // same outcome, on any machine.
 
 import { act } from "./action.ts";
+import { settleBoundMs } from "./bound.ts";
 import { findUsable } from "./compare.ts";
 import { type Fault, troubleOf, victimOf } from "./fault.ts";
 import { Observation, type Statistics, type Violation } from "./observe.ts";
@@ -25,8 +26,6 @@ export interface RunOptions {
   readonly trace?: string[];
 }
 
-/** How long after the last fault everything may take: a hub that seems to have lost most members is borne for ten minutes. */
-const SETTLE_MS = 700_000;
 const LOOK_EVERY_MS = 20_000;
 const QUIET_MS = 45_000;
 /** 30 s by the default policy; the last heartbeat was on its way, and members look once a second. */
@@ -62,7 +61,7 @@ export async function runSchedule(schedule: Schedule, options: RunOptions): Prom
       observation.noteStep(kindOf(step), JSON.stringify(step));
       await take(run, step);
     }
-    if (observation.violations.length === 0) await settleDown(run, setting.activeMs);
+    if (observation.violations.length === 0) await settleDown(run, schedule);
   } finally {
     world.end();
   }
@@ -235,14 +234,14 @@ function expectWithdrawal(run: Run, lost: Site): void {
 }
 
 /** Faults are over: within the bound everything is as it should be, and then nothing moves. */
-async function settleDown(run: Run, activeMs: number): Promise<void> {
+async function settleDown(run: Run, schedule: Schedule): Promise<void> {
   const { world, observation, beganMs } = run;
   const { time } = world;
-  await time.advanceTo(beganMs + activeMs);
+  await time.advanceTo(beganMs + schedule.setting.activeMs);
   observation.note("all faults end");
   run.isOver = true;
   for (const site of world.sites) heal(world, site);
-  const deadlineMs = time.nowMs + SETTLE_MS;
+  const deadlineMs = time.nowMs + settleBoundMs(schedule);
   for (;;) {
     await time.advanceTo(time.nowMs + LOOK_EVERY_MS);
     if (observation.violations.length > 0) return;

@@ -8,7 +8,7 @@ import { drawCrash, drawFault, drawHubFault, drawLoss } from "./drawfault.ts";
 import type { Fault } from "./fault.ts";
 import type { Lie } from "./lie.ts";
 import type { Latency } from "./line.ts";
-import { drawLies, drawStories } from "./story.ts";
+import { drawCalm, drawStories } from "./story.ts";
 
 export interface Setting {
   /** How many clusters there are; each has its place in the lists below. */
@@ -76,7 +76,7 @@ export function drawSchedule(seed: number): Schedule {
   steps.push(
     ...(steadyFromMs === undefined
       ? drawStories(stories, setting)
-      : drawLies(stories, setting, steadyFromMs - QUIET_BEFORE_MS)),
+      : drawCalm(stories, setting, steadyFromMs - QUIET_BEFORE_MS)),
   );
   return { seed, setting, steps: steps.toSorted((a, b) => a.atMs - b.atMs) };
 }

@@ -56,10 +56,22 @@ export function drawStories(random: Random, setting: Setting): readonly Step[] {
   ).flat();
 }
 
-/** In calm times: members may lie, and nothing is wrong with anybody's line. */
-export function drawLies(random: Random, setting: Setting, untilMs: number): readonly Step[] {
-  if (!flip(random, 0.2)) return [];
-  return lied({ ...drawStage(random, setting), atMs: between(random, PREPARED_MS, untilMs) });
+/** In calm times: members may lie and users be in a hurry, and nothing is wrong with anybody's line. */
+export function drawCalm(random: Random, setting: Setting, untilMs: number): readonly Step[] {
+  const stage = { ...drawStage(random, setting), atMs: between(random, PREPARED_MS, untilMs) };
+  const lies = flip(random, 0.2) ? lied(stage) : [];
+  const count = flip(random, 0.5) ? 0 : between(random, 1, 3);
+  const disputes = Array.from({ length: count }, (_, at) => {
+    const place = { ...stage.place, name: `solo-${at}` };
+    const far = { ...place, cluster: stage.other };
+    let nextMs = stage.atMs;
+    const flips = Array.from({ length: between(random, 2, 5) }, (__, each): Step => {
+      nextMs += between(random, 1, 400);
+      return { atMs: nextMs, ...disagree(far, each % 2 === 0) };
+    });
+    return [...prepare(place, 0), ...prepare(far, 0), ...flips];
+  });
+  return [...lies, ...disputes.flat()];
 }
 
 function drawStage(random: Random, setting: Setting): Stage {
@@ -178,24 +190,36 @@ function refused({ random, atMs, place }: Stage): readonly Step[] {
   ];
 }
 
-/** Everybody is quicker than the API server. */
+/** Everybody is quicker than the API server: what they do falls into work that is under way. */
 function hurried({ random, atMs, place, other }: Stage): readonly Step[] {
-  const line = { cluster: place.cluster, to: "own", forMs: LONGEST_MS } as const;
+  const line = { cluster: place.cluster, to: "own", forMs: 9_000 } as const;
+  // Not so slow that heartbeats fail: whoever is heard again is looked at again.
+  const ms = pick(random, [800, 1_500, 4_000]);
   const far = { ...place, cluster: other };
-  const soon = (): number => atMs + between(random, 0, 12_000);
-  const slow: Fault = flip(random, 0.5)
-    ? { fault: "slow", ...line, delayMs: 4_000 }
-    : { fault: "late answers", ...line, ms: 4_000 };
+  const slow: Fault = flip(random, 0.7)
+    ? { fault: "slow", ...line, delayMs: ms }
+    : { fault: "late answers", ...line, ms };
+  const isDispute = flip(random, 0.6);
+  let nextMs = atMs;
+  const hurry = Array.from({ length: between(random, 3, 6) }, (_, at): Step => {
+    nextMs += between(random, 100, 1_500);
+    if (isDispute) return { atMs: nextMs, ...disagree(far, at % 2 === 0) };
+    const what = pick(random, ["import", "import", "service", "slices"] as const);
+    const meddle: Action = { do: "meddle", ...place, with: what };
+    return { atMs: nextMs, ...(flip(random, 0.5) ? meddle : drawChange(random, far)) };
+  });
   return [
     ...prepare(place, atMs - PREPARED_MS),
     ...prepare(far, atMs - PREPARED_MS),
     { atMs, ...slow },
-    ...Array.from({ length: 3 }, (): Step => ({ atMs: soon(), ...drawChange(random, far) })),
-    ...Array.from({ length: 3 }, (): Step => {
-      const what = pick(random, ["import", "import", "service", "slices"] as const);
-      return { atMs: soon(), do: "meddle", ...place, with: what };
-    }),
+    ...hurry,
   ];
+}
+
+/** With all others, who have no affinity. */
+function disagree(place: ServicePlace, isNow: boolean): Action {
+  const affinity = isNow ? "ClientIP" : "None";
+  return { do: "service", ...place, shape: { type: "ClusterIP", ports: 0, affinity } };
 }
 
 function lied({ random, atMs, place, other }: Stage): readonly Step[] {

@@ -158,6 +158,46 @@ const FLOW_MUTANTS: readonly Mutant[] = [
     to: ".filter(() => false)",
     seed: 5,
   },
+  {
+    name: "trust the id in the content",
+    sentence: "A share counts as that of the cluster that it names, not of the one it was put by.",
+    file: "src/hub/packed.ts",
+    from: "      cluster: place.cluster,",
+    to: '      cluster: object.metadata.labels?.["multicluster.kubernetes.io/source-cluster"] ?? place.cluster,',
+    seed: 1,
+  },
+  {
+    name: "leave what a withdrawal left behind",
+    sentence: "EndpointShares whose ServiceShare went before its agent died are not looked for.",
+    file: "src/hub/completion.ts",
+    from: "      await options.sweep();\n",
+    to: "",
+    seed: 1,
+  },
+  {
+    name: "wait for nobody whose agent is away",
+    sentence: "A member that is not heard, or still publishing, counts as one that has told all.",
+    file: "src/controllers/awaited.ts",
+    from: "(isComplete && isCurrent) ||",
+    to: "isComplete ||",
+    seed: 1,
+  },
+  {
+    name: "believe our own past",
+    sentence: "What the hub has of us counts as all that we share, before we have looked.",
+    file: "src/hub/kubernetes.ts",
+    from: "member.isComplete && !hasStrangers() && (member.cluster !== ownCluster || isOwnTold),",
+    to: "member.isComplete && !hasStrangers(),",
+    seed: 1,
+  },
+  {
+    name: "publish once",
+    sentence: "What the hub did not take is not told again until something happens to it.",
+    file: "src/controllers/member.ts",
+    from: 'if (!isHubSynced || options.isHubAway?.() === true) return "done";\n        throw error;',
+    to: 'return "done";',
+    seed: 1,
+  },
 ];
 
 export const MUTANTS: readonly Mutant[] = [...FLOW_MUTANTS, ...RUNTIME_MUTANTS];

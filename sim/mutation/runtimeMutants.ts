@@ -35,4 +35,28 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
     to: "    entries.delete(entry.key);\n    const retryInMs",
     seed: 108,
   },
+  {
+    name: "resume at version 0",
+    sentence: "A watch that was cut begins with all that is there: what went meanwhile stays.",
+    file: "src/runtime/informer.ts",
+    from: "const watch = { ...scope, resourceVersion, timeoutSeconds, signal, onOpen };",
+    to: 'const watch = { ...scope, resourceVersion: "0", timeoutSeconds, signal, onOpen };',
+    seed: 1,
+  },
+  {
+    name: "take an event that comes twice for news",
+    sentence: "An object that is told again, unchanged, counts as deleted and made anew.",
+    file: "src/runtime/informer.ts",
+    from: "    const isSameObject = before?.uid === uid;\n    if (isSameObject && before.resourceVersion === resourceVersion) return;\n",
+    to: "    const isSameObject = before?.uid === uid && before.resourceVersion !== resourceVersion;\n",
+    seed: 1,
+  },
+  {
+    name: "drop what comes while a key runs",
+    sentence: "A key that is added while it is worked on does not run again.",
+    file: "src/runtime/queue.ts",
+    from: "        entry.askedForMs = Math.min(entry.askedForMs ?? wantedMs, wantedMs);\n",
+    to: "",
+    seed: 1,
+  },
 ];
