@@ -108,7 +108,7 @@ export async function aDnsServer(
 ): Promise<RunningServer> {
   const complaints: string[] = [];
   const log = { ...SILENT_LOG, error: (message: string) => complaints.push(message) };
-  const server = createDnsServer({ ...CONFIG, ...fields }, { clock, log: log as Log });
+  const server = createDnsServer({ ...CONFIG, ...fields }, { clock, log });
   const [at] = await server.open();
   onTestFinished(() => server.close());
   for (const change of aWorld()) server.replace(change);
@@ -124,17 +124,10 @@ export function encodeQuery(
   const labels = name.split(".").filter((label) => label !== "");
   const opt =
     udpSize === undefined ? [] : [0, 0, 41, udpSize >> 8, udpSize & 255, 0, 0, 0, 0, 0, 0];
-  return Buffer.from([
-    id >> 8,
-    id & 255,
-    1,
-    0,
-    ...[0, 1, 0, 0, 0, 0, 0, opt.length > 0 ? 1 : 0],
-    ...labels.flatMap((label) => [label.length, ...Buffer.from(label)]),
-    0,
-    ...[type >> 8, type & 255, 0, 1],
-    ...opt,
-  ]);
+  const header = [id >> 8, id & 255, 1, 0, 0, 1, 0, 0, 0, 0, 0, opt.length > 0 ? 1 : 0];
+  const question = labels.flatMap((label) => [label.length, ...Buffer.from(label)]);
+  const tail = [0, type >> 8, type & 255, 0, 1];
+  return Buffer.from([...header, ...question, ...tail, ...opt]);
 }
 
 /** Length first, as TCP has it. */

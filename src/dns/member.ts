@@ -51,7 +51,7 @@ export interface Member {
 }
 
 const BATCH_BYTES = 256 * 1_024;
-/** Without an answer to what it was sent. Starting counts too, on a machine that is busy. */
+/** It reports every second. Starting may take longer, on a machine that is busy. */
 const SILENT_MS = 60_000;
 
 export function createMember(options: MemberOptions): Member {
@@ -64,18 +64,15 @@ export function createMember(options: MemberOptions): Member {
   let wasToldOpen = false;
   let isOpen = false;
   let report: Report | undefined;
-  let watchdog: Timer | undefined = guard();
+  let heardMs = clock.monotonic();
+  let watchdog = guard(SILENT_MS);
 
-  function guard(): Timer {
-    return clock.schedule(SILENT_MS, () => {
-      watchdog = undefined;
-      child.kill();
+  function guard(delayMs: number): Timer {
+    return clock.schedule(delayMs, () => {
+      const leftMs = heardMs + SILENT_MS - clock.monotonic();
+      if (leftMs > 0) watchdog = guard(leftMs);
+      else child.kill();
     });
-  }
-
-  function answered(): void {
-    watchdog?.cancel();
-    watchdog = undefined;
   }
 
   function proceed(): void {
@@ -90,7 +87,6 @@ export function createMember(options: MemberOptions): Member {
     }
     if (waiting.size === 0) return;
     isBusy = true;
-    watchdog ??= guard();
     child.send({ kind: "changes", changes: takeBatch() });
   }
 
@@ -108,15 +104,14 @@ export function createMember(options: MemberOptions): Member {
   }
 
   function receive(message: FromServer): void {
+    heardMs = clock.monotonic();
     switch (message.kind) {
       case "hello":
-        answered();
         hasStarted = true;
         child.send({ kind: "start", config });
         proceed();
         return;
       case "taken":
-        answered();
         isBusy = false;
         proceed();
         return;
@@ -135,7 +130,7 @@ export function createMember(options: MemberOptions): Member {
   child.listen({
     onMessage: receive,
     onExit(reason) {
-      answered();
+      watchdog.cancel();
       isOpen = false;
       options.onExit(reason);
     },
