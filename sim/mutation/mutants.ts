@@ -164,7 +164,7 @@ const FLOW_MUTANTS: readonly Mutant[] = [
     file: "src/hub/packed.ts",
     from: "      cluster: place.cluster,",
     to: '      cluster: object.metadata.labels?.["multicluster.kubernetes.io/source-cluster"] ?? place.cluster,',
-    seed: 1,
+    seed: 66,
   },
   {
     name: "leave what a withdrawal left behind",
@@ -172,7 +172,7 @@ const FLOW_MUTANTS: readonly Mutant[] = [
     file: "src/hub/completion.ts",
     from: "      await options.sweep();\n",
     to: "",
-    seed: 1,
+    seed: 658,
   },
   {
     name: "wait for nobody whose agent is away",
@@ -180,7 +180,7 @@ const FLOW_MUTANTS: readonly Mutant[] = [
     file: "src/controllers/awaited.ts",
     from: "(isComplete && isCurrent) ||",
     to: "isComplete ||",
-    seed: 1,
+    seed: 23,
   },
   {
     name: "believe our own past",
@@ -196,7 +196,7 @@ const FLOW_MUTANTS: readonly Mutant[] = [
     file: "src/controllers/member.ts",
     from: 'if (!isHubSynced || options.isHubAway?.() === true) return "done";\n        throw error;',
     to: 'return "done";',
-    seed: 1,
+    seed: 202,
   },
 ];
 

@@ -41,7 +41,7 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
     file: "src/runtime/informer.ts",
     from: "const watch = { ...scope, resourceVersion, timeoutSeconds, signal, onOpen };",
     to: 'const watch = { ...scope, resourceVersion: "0", timeoutSeconds, signal, onOpen };',
-    seed: 1,
+    seed: 5,
   },
   {
     name: "take an event that comes twice for news",
@@ -49,7 +49,7 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
     file: "src/runtime/informer.ts",
     from: "    const isSameObject = before?.uid === uid;\n    if (isSameObject && before.resourceVersion === resourceVersion) return;\n",
     to: "    const isSameObject = before?.uid === uid && before.resourceVersion !== resourceVersion;\n",
-    seed: 1,
+    seed: 11,
   },
   {
     name: "drop what comes while a key runs",
@@ -57,6 +57,6 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
     file: "src/runtime/queue.ts",
     from: "        entry.askedForMs = Math.min(entry.askedForMs ?? wantedMs, wantedMs);\n",
     to: "",
-    seed: 1,
+    seed: 37,
   },
 ];

@@ -1,5 +1,5 @@
-// Table: every mutant hunted through the worlds of a plain simulation in; name, the first world that shows it and the rule that
-// it breaks there out, line by line.
+// Table: every mutant hunted through the worlds of a plain simulation in; name, the first world that shows it, how many were
+// run until then and the rule that it breaks there out, line by line.
 
 import { hunt, type Hunted } from "./hunt.ts";
 import type { Mutant } from "./mutant.ts";
@@ -16,7 +16,7 @@ export async function printHunts(
   const { seeds, jobs, print } = options;
   const width = Math.max(...mutants.map(({ name }) => name.length));
   const missed: string[] = [];
-  print(`${"mutant".padEnd(width)}  seed  rule`);
+  print(`${"mutant".padEnd(width)}  seed  worlds  rule`);
   for (const mutant of mutants) {
     const hunted = await hunt(mutant, countTo(seeds), { jobs });
     if (hunted.find === undefined) missed.push(mutant.name);
@@ -26,8 +26,9 @@ export async function printHunts(
 }
 
 function renderHunt(name: string, { find, worlds }: Hunted): string {
-  if (find === undefined) return `${name}  none  not found in ${worlds} worlds`;
-  return `${name}  ${String(find.seed).padStart(4)}  ${find.rule}: ${find.sentence}`;
+  const count = String(worlds).padStart(6);
+  if (find === undefined) return `${name}  none  ${count}  not found`;
+  return `${name}  ${String(find.seed).padStart(4)}  ${count}  ${find.rule}: ${find.sentence}`;
 }
 
 function* countTo(seeds: number): Iterable<number> {
