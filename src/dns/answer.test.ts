@@ -1,3 +1,4 @@
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { aDnsWorld, anImport, aSlice, renderQuery } from "../../test/dnsWorld.ts";
 
@@ -65,9 +66,11 @@ describe("several zones", () => {
 });
 
 describe("the header", () => {
-  test("id, opcode and RD come back; AD and CD, which mean nothing here, do not", () => {
-    const packet = world.exchange(renderQuery(web, "A", { flags: 0x0130 }));
+  test("id, opcode and RD come back; the other flags, which mean nothing in a query, do not", () => {
+    const packet = world.exchange(renderQuery(web, "A", { flags: 0x07b0 }));
     expect(packet).toMatchObject({ id: 0x1234, flag_rd: true, flag_ad: false, flag_cd: false });
+    expect(packet).toMatchObject({ flag_tc: false, flag_ra: false });
+    expect(world.ask("example.org A", { flags: 0x0700 })).toBe("REFUSED rd");
     expect(world.ask(`${web} A`, { flags: 0 })).toBe(`NOERROR aa\n${web} 5 A 10.9.0.1`);
   });
 
@@ -125,6 +128,15 @@ describe("malformed messages", () => {
     ["a name that points at itself", withBytes([12, 0xc0], [13, 12])],
     ["a name that points into the header", withBytes([12, 0xc0], [13, 0])],
     ["a label of an unknown kind", withBytes([12, 0x40])],
+    [
+      "a label of 64 bytes",
+      Buffer.concat([
+        good.subarray(0, 11),
+        Buffer.from([0, 64]),
+        Buffer.alloc(64, "a"),
+        Buffer.from([0, 0, 1, 0, 1]),
+      ]),
+    ],
     ["more records than there are", withBytes([11, 2])],
     ["records in other sections that are not there", withBytes([9, 9])],
     [
@@ -145,6 +157,22 @@ describe("malformed messages", () => {
     const tail = Buffer.from([0, 0, 1, 0, 1]);
     const query = Buffer.concat([renderQuery(".", "A").subarray(0, 12), ...long, tail]);
     expect(world.exchange(query)?.rcode).toBe("FORMERR");
+  });
+
+  test("any bytes are answered within the limit, or not at all", () => {
+    const out = Buffer.alloc(65_535);
+    const bytes = fc.oneof(
+      fc.uint8Array({ maxLength: 600 }),
+      fc.uint8Array({ maxLength: 600 }).map((tail) => Buffer.concat([good.subarray(0, 12), tail])),
+      fc.uint8Array({ maxLength: 600 }).map((tail) => Buffer.concat([good, tail])),
+    );
+    fc.assert(
+      fc.property(bytes, fc.boolean(), (query, isTcp) => {
+        const length = world.answerer.answer(query, query.length, out, isTcp);
+        expect(length === 0 || length >= 12).toBe(true);
+        expect(length).toBeLessThanOrEqual(isTcp ? 65_535 : 1232);
+      }),
+    );
   });
 
   test("a record besides OPT, and bytes behind the message, do no harm", () => {
@@ -169,6 +197,12 @@ describe("EDNS", () => {
         /\nadditional: OPT 1232 version 0 rcode 0$/,
       );
     }
+  });
+
+  test("an OPT record where none belongs is passed over", () => {
+    const query = renderQuery(web, "A", { edns: {} });
+    query.set([0, 1, 0, 0, 0, 0], 6);
+    expect(world.exchange(query)).toMatchObject({ rcode: "NOERROR", additionals: [] });
   });
 
   test("a version that we do not know is BADVERS, whatever is asked", () => {

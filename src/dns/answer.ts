@@ -25,7 +25,7 @@ export interface AnswerLimits {
 export interface Answerer {
   /**
    * Bytes written to `out`, which should hold 65535 bytes and must hold 512; 0: do not answer; -1: not our zone and forwarding
-   * is on (nothing is written then). Never throws, whatever the bytes.
+   * is on (nothing is written then). What lies behind the answer in `out` may be overwritten. Never throws, whatever the bytes.
    */
   answer(query: Uint8Array, length: number, out: Buffer, isTcp: boolean): number;
   /** Of the last answer, for counters. Index in the table's zones; -1: none of ours. */
