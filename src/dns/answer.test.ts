@@ -256,6 +256,21 @@ describe("answers that do not fit", () => {
     }
   });
 
+  test("are not cut while the last byte fits, and lose one record where it does not", () => {
+    // Header and question, 34 records and OPT.
+    expect([sizeOf(46 + 34 * 16 + 11), sizeOf(46 + 34 * 16 + 10)]).toEqual([601, 585]);
+    const thirty = aDnsWorld([
+      {
+        serviceImport: anImport("prod/db"),
+        slices: [aSlice("e", "prod/db", hundred.slice(0, 30))],
+      },
+    ]);
+    const lines = (size: number) => thirty.ask(`${db} A`, { edns: { size } }).split("\n");
+    const whole = 46 + 30 * 16 + 11;
+    expect([lines(whole)[0], lines(whole).length]).toEqual(["NOERROR aa rd", 32]);
+    expect([lines(whole - 1)[0], lines(whole - 1).length]).toEqual(["NOERROR aa tc rd", 31]);
+  });
+
   test("are whole over TCP", () => {
     for (const type of ["A", "SRV"]) {
       const packet = world.exchange(renderQuery(db, type, { edns: {} }), true);
