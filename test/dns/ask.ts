@@ -52,11 +52,12 @@ export interface ServerAddress {
 export function askOnce(
   { host, port }: ServerAddress,
   question: Question,
-  options: { readonly udpSize?: number } = {},
+  options: { readonly udpSize?: number; readonly timeoutMs?: number } = {},
 ): Promise<Reply> {
   const socket = createSocket(isIPv6(host) ? "udp6" : "udp4");
   return new Promise<Reply>((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`no answer from ${host}:${port}`)), 10_000);
+    const silence = new Error(`no answer from ${host}:${port}`);
+    const timer = setTimeout(() => reject(silence), options.timeoutMs ?? 10_000);
     socket.once("message", (message) => resolve(decodeReply(message)));
     socket.once("error", reject);
     socket.send(encodeQuestion(1, question, options.udpSize), port, host);

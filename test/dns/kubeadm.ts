@@ -156,5 +156,5 @@ export async function denies(
   address: { readonly host: string; readonly port: number },
   name: string,
 ): Promise<boolean> {
-  return (await askOnce(address, { name, type: "A" })).rcode === "NXDOMAIN";
+  return (await askOnce(address, { name, type: "A" }, { timeoutMs: 1_000 })).rcode === "NXDOMAIN";
 }

@@ -1,0 +1,168 @@
+// Our server and CoreDNS with `multicluster`, both reading one real API server: every name of a generated world, of every type,
+// is asked of both. What differs has to be on the list of accepted differences, and what is on the list has to occur.
+
+import { readFileSync } from "node:fs";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { ENDPOINT_SLICE, NAMESPACE } from "../../src/api/builtin.ts";
+import { MEMBER_CRDS } from "../../src/api/crds.ts";
+import { SERVICE_IMPORT } from "../../src/api/mcs.ts";
+import type { KubeObject, Resource } from "../../src/api/object.ts";
+import { installCrds } from "../../src/controllers/crd.ts";
+import { createClient, type KubeClient } from "../../src/kube/client.ts";
+import { systemClock } from "../../src/kube/clock.ts";
+import { loadKubeconfig } from "../../src/kube/config.ts";
+import { type RealCluster, startCluster } from "../controlplane/cluster.ts";
+import { type RealCoreDns, startCoreDns } from "../controlplane/coredns.ts";
+import { eventually } from "../scenarios/poll.ts";
+import { askAll } from "./ask.ts";
+import { ACCEPTED, levelReplies, renderReply } from "./difference.ts";
+import { type IsthmusDns, startIsthmusDns } from "./isthmusDns.ts";
+import { denies } from "./kubeadm.ts";
+import { type DnsWorld, generateWorld, listQuestions, NAMESPACES, ZONE } from "./world.ts";
+
+const TIMEOUT_MS = 180_000;
+const SEED = Number(process.env["ISTHMUS_DNS_SEED"] ?? 7);
+const SERVICES = 48;
+
+let cluster: RealCluster;
+let store: KubeClient;
+let coredns: RealCoreDns;
+let ours: IsthmusDns;
+let world: DnsWorld;
+
+beforeAll(async () => {
+  cluster = await startCluster({ name: "compare", controllerManager: false });
+  const paths = [cluster.kubeconfigPath];
+  store = createClient(loadKubeconfig({ paths, env: {}, home: "/nonexistent" }), {
+    clock: systemClock,
+  });
+  await installCrds({ store, crds: MEMBER_CRDS, clock: systemClock });
+  world = generateWorld(SEED, SERVICES);
+  for (const name of NAMESPACES) {
+    await store.create(NAMESPACE, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
+  }
+  for (const serviceImport of world.imports) await store.create(SERVICE_IMPORT, serviceImport);
+  for (const slice of world.slices) await store.create(ENDPOINT_SLICE, slice);
+  [coredns, ours] = await Promise.all([
+    startCoreDns({
+      corefile: ({ host, port }) => `.:${port} {
+  bind ${host}
+  errors
+  kubernetes cluster.local ${ZONE} {
+    kubeconfig ${cluster.kubeconfigPath}
+    multicluster ${ZONE}
+  }
+}
+`,
+      isReady: (address) => denies(address, `nobody.nowhere.svc.${ZONE}`),
+    }),
+    startIsthmusDns({
+      kubeconfigPath: cluster.kubeconfigPath,
+      flags: ["--ns-address", "127.0.0.1"],
+    }),
+  ]);
+}, TIMEOUT_MS);
+afterAll(async () => {
+  await Promise.all([ours?.stop(), coredns?.stop(), store?.close()]);
+  await cluster?.stop();
+}, TIMEOUT_MS);
+
+/** What differs and is not accepted; which accepted differences occurred. */
+async function compare(asked: DnsWorld): Promise<{
+  readonly questions: number;
+  readonly unexplained: readonly string[];
+  readonly occurred: readonly string[];
+}> {
+  const questions = listQuestions(asked);
+  const [theirs, own] = [await askAll(coredns, questions), await askAll(ours, questions)];
+  const occurred = new Set<string>();
+  const unexplained: string[] = [];
+  for (const [index, question] of questions.entries()) {
+    const pair = { coredns: theirs[index]!, ours: own[index]! };
+    const level = levelReplies(question, pair, world, (id) => occurred.add(id));
+    if (renderReply(level.coredns) === renderReply(level.ours)) continue;
+    const [left, right] = [renderReply(pair.coredns), renderReply(pair.ours)];
+    unexplained.push(`${question.name} ${question.type}\n  CoreDNS: ${left}\n  ours:    ${right}`);
+  }
+  return { questions: questions.length, unexplained, occurred: [...occurred].sort() };
+}
+
+test(
+  "both answer the same to every question, but for the accepted differences",
+  async () => {
+    const { questions, unexplained, occurred } = await compare(world);
+    expect(questions).toBeGreaterThan(20_000);
+    expect(unexplained).toEqual([]);
+    const listed = ACCEPTED.map(({ id }) => id).sort();
+    expect(occurred, "what no longer occurs is to be taken off the list").toEqual(listed);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "and still do when services, endpoints and a namespace have come, changed and gone",
+  async () => {
+    const before = world;
+    const { imports, slices } = generateWorld(SEED + 1, SERVICES);
+    const rest = imports.filter((_, index) => index % 5 !== 0);
+    world = { imports: rest, slices: slices.filter((_, index) => index % 4 !== 0) };
+    await replaceAll(SERVICE_IMPORT, before.imports, world.imports);
+    await replaceAll(ENDPOINT_SLICE, before.slices, world.slices);
+    await removeNamespace("idle");
+    const { metadata, spec } = rest.findLast((one) => one.spec?.ips?.[0] && one.spec.ports?.[0])!;
+    const name = `${metadata.name}.${metadata.namespace}.svc.${ZONE}.`;
+    const type = spec!.ips![0]!.includes(":") ? "AAAA" : "A";
+    await eventually(
+      "both have read all of it",
+      async () => {
+        // What was there before is asked for as well.
+        const { unexplained } = await compare({
+          imports: [...world.imports, ...before.imports],
+          slices: [...world.slices, ...before.slices],
+        });
+        expect(unexplained).toEqual([]);
+        for (const server of [coredns, ours]) {
+          const idle = { name: `idle.svc.${ZONE}.`, type: "A" } as const;
+          const [reply, denied] = await askAll(server, [{ name, type }, idle]);
+          expect(reply?.answer).toEqual([`${name} 5 ${type} ${spec!.ips![0]}`]);
+          expect(denied?.rcode).toBe("NXDOMAIN");
+        }
+      },
+      60_000,
+    );
+  },
+  TIMEOUT_MS,
+);
+
+/** There is no namespace controller here: what it would do last is done by hand. */
+async function removeNamespace(name: string): Promise<void> {
+  await store.delete(NAMESPACE, { name });
+  const namespace = await store.get(NAMESPACE, { name });
+  const body = { ...namespace, spec: { finalizers: [] } };
+  const answer = await store.request("PUT", `/api/v1/namespaces/${name}/finalize`, { body });
+  expect(answer.status).toBe(200);
+}
+
+/** What is no longer there goes, what is new or other is written. */
+async function replaceAll<T extends KubeObject>(
+  resource: Resource<T>,
+  before: readonly T[],
+  after: readonly T[],
+): Promise<void> {
+  const keyOf = ({ metadata }: T): string => `${metadata.namespace}/${metadata.name}`;
+  const wanted = new Set(after.map(keyOf));
+  for (const object of before.filter((one) => !wanted.has(keyOf(one)))) {
+    const { namespace = "", name = "" } = object.metadata;
+    await store.delete(resource, { namespace, name });
+  }
+  for (const object of after)
+    await store.apply(resource, object, { fieldManager: "test", force: true });
+}
+
+test("every accepted difference is in the documentation, word for word, and no other", () => {
+  const page = readFileSync(new URL("../../docs/coredns.md", import.meta.url), "utf8");
+  const rows = [...page.matchAll(/^\| `([a-z0-9-]+)` \| (.*) \|$/gmu)].map(
+    ([, id, reason]) => `${id}: ${reason}`,
+  );
+  expect(rows).toEqual(ACCEPTED.map(({ id, reason }) => `${id}: ${reason}`));
+});
