@@ -88,6 +88,7 @@ describe("the flags of isthmus dns", () => {
     ["a port beyond the last", { listen: ["127.0.0.1:65536"] }, "--listen"],
     ["an address of five parts", { listen: ["1.2.3.4.5:53"] }, "--listen"],
     ["an IPv6 address without brackets", { listen: ["::1:53"] }, "[::]:53"],
+    ["an address twice", { listen: ["[::1]:53", "[::1]:53"] }, "--listen [::1]:53 is given twice"],
     ["too many addresses", { listen: Array<string>(17).fill("127.0.0.1:0") }, "At most 16"],
     ["an upstream that is a name", { forward: ["dns.example"] }, "--forward"],
     ["an upstream at port 0", { forward: ["10.0.0.1:0"] }, "--forward"],

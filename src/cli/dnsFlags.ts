@@ -6,7 +6,7 @@ import { LABEL_MAX_LENGTH, parseClusterId } from "../api/names.ts";
 import { Problem } from "../api/problem.ts";
 import type { Random } from "../ports/clock.ts";
 import type { ZoneOptions } from "../dns/records.ts";
-import type { Endpoint } from "../dns/responder.ts";
+import { type Endpoint, formatEndpoint } from "../dns/responder.ts";
 import type { ServerConfig } from "../dns/server.ts";
 
 export interface DnsFlags {
@@ -70,7 +70,7 @@ export function parseDnsFlags(
       // Seconds: after a restart it goes on above what it was, as long as there is less than one change a second.
       serial: Math.floor(nowMs / 1_000) % 2 ** 32,
       seed: Math.floor(random() * 2 ** 32),
-      listen: listen.map((text) => parseEndpoint("--listen", text)),
+      listen: parseListen(listen),
       maxUdpSize: parseNumber("--max-udp-size", flags.maxUdpSize, { min: 512, max: 4_096 }),
       order: flags.order,
       forward: few("--forward", flags.forward, LISTEN_MAX).map((text) =>
@@ -95,6 +95,19 @@ function few(flag: string, values: readonly string[], most: number): readonly st
   throw new Problem("ArgumentInvalid", `${flag} is given ${values.length} times`, {
     hint: `At most ${most} are taken.`,
   });
+}
+
+function parseListen(texts: readonly string[]): readonly Endpoint[] {
+  const endpoints = texts.map((text) => parseEndpoint("--listen", text));
+  const seen = new Set<string>();
+  for (const endpoint of endpoints) {
+    const text = formatEndpoint(endpoint);
+    if (seen.has(text) && endpoint.port !== 0) {
+      throw new Problem("ArgumentInvalid", `--listen ${text} is given twice`);
+    }
+    seen.add(text);
+  }
+  return endpoints;
 }
 
 /** "192.0.2.1:53", "[2001:db8::1]:53"; without a port only where there is a usual one. */
