@@ -108,12 +108,12 @@ class TableAnswerer implements Answerer {
   }
 
   /** Index of the zone that the name is in; -1: none of ours. */
-  #findZone({ name, nameLength, labels, labelCount }: Question): number {
+  #findZone({ name, labels, labelCount }: Question): number {
     for (const index of this.#zoneOrder) {
       const zone = this.#table.zones[index];
       if (zone === undefined || zone.labelCount > labelCount) continue;
       const start = labels[labelCount - zone.labelCount] ?? 0;
-      if (nameLength - start === zone.name.length && endsWith(name, start, zone.name)) return index;
+      if (endsWith(name, start, zone.name)) return index;
     }
     return -1;
   }
@@ -169,6 +169,7 @@ class TableAnswerer implements Answerer {
   }
 }
 
+/** To the zero that ends both. */
 function endsWith(name: Uint8Array, start: number, zone: Uint8Array): boolean {
   for (let at = 0; at < zone.length; at += 1) if (name[start + at] !== zone[at]) return false;
   return true;

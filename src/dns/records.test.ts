@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { aDnsWorld, anImport, aSlice } from "../../test/dnsWorld.ts";
+import { aDnsWorld, anImport, aSlice, renderQuery } from "../../test/dnsWorld.ts";
 
 const Z = "clusterset.local";
 const SOA = `${Z} 5 SOA ns.dns.${Z} hostmaster.${Z} 7 7200 1800 86400 5`;
@@ -109,7 +109,9 @@ describe("a ClusterSetIP service", () => {
     const old = aDnsWorld([
       { serviceImport: anImport("prod/web", { ips: ["10.9.0.1"], ports }), slices },
     ]);
-    expect(old.ask(`${web} AAAA`)).toBe(`NOERROR aa rd\nauthority: ${SOA}`);
+    for (const type of ["AAAA", "SOA", "NS", "TXT"]) {
+      expect(old.ask(`${web} ${type}`)).toBe(`NOERROR aa rd\nauthority: ${SOA}`);
+    }
     const young = aDnsWorld([{ serviceImport: anImport("prod/web", { ips: [], ports }), slices }]);
     expect(young.records(`${web} A`)).toEqual(NODATA);
     expect(young.records(`_http._tcp.${web} SRV`)).toEqual(NODATA);
@@ -188,6 +190,17 @@ describe("a headless service", () => {
         "\n",
       ),
     );
+    const wide = aDnsWorld([
+      {
+        serviceImport,
+        slices: [aSlice("east", "prod/db", ["192.0.2.1", "10.1.0.1", "172.16.0.1"])],
+      },
+    ]);
+    expect(wide.ask(`${db} A`).match(/(?<= A ).*/g)).toEqual([
+      "10.1.0.1",
+      "172.16.0.1",
+      "192.0.2.1",
+    ]);
     const shuffled = aDnsWorld([{ serviceImport, slices: slices.toReversed() }]);
     for (const type of ["A", "AAAA", "SRV"]) {
       expect(shuffled.ask(`${db} ${type}`)).toBe(world.ask(`${db} ${type}`));
@@ -239,7 +252,26 @@ describe("a headless service", () => {
       { serviceImport, slices: [aSlice("east", "prod/db", ["10.1.0.9"], both)] },
     ]);
     expect(dual.records(`${db} SRV`)).toEqual([`${db} 5 SRV 0 50 5432 10-1-0-9.east.${db}`]);
-    expect(world.records(`${db} SRV`)).toHaveLength(6);
+    const { answers, additionals } = world.exchange(renderQuery(db, "SRV"), true)!;
+    expect([answers.length, additionals.length]).toEqual([6, 5]);
+  });
+
+  test("N7: ports of one name and two protocols are two ports", () => {
+    const dual = aDnsWorld([
+      {
+        serviceImport,
+        slices: [
+          aSlice("east", "prod/db", ["10.1.0.1"], ["dns 53/UDP"]),
+          aSlice("west", "prod/db", ["10.2.0.1"], ["dns 5353/TCP"]),
+        ],
+      },
+    ]);
+    expect(dual.records(`_dns._udp.${db} SRV`)).toEqual([
+      `_dns._udp.${db} 5 SRV 0 100 53 10-1-0-1.east.${db}`,
+    ]);
+    expect(dual.records(`_dns._tcp.${db} SRV`)).toEqual([
+      `_dns._tcp.${db} 5 SRV 0 100 5353 10-2-0-1.west.${db}`,
+    ]);
   });
 
   test("like CoreDNS, has the ports of an endpoint at the endpoint's own name", () => {

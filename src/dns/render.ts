@@ -22,6 +22,8 @@ import { RecordWriter } from "./recordWriter.ts";
 import type { Change, RenderedAnswer, RenderedName } from "./table.ts";
 import { TYPE } from "./wire.ts";
 
+const writer = new RecordWriter();
+
 /** Everything that is true whatever services there are: the zone itself, its name server, the schema's version. */
 export function renderZone(options: ZoneOptions): Change {
   return { owner: "zone", names: renderNames(listZoneRecords(options), options) };
@@ -54,6 +56,8 @@ function renderNames(
   { zones, ttlSeconds }: ZoneOptions,
 ): readonly RenderedName[] {
   const addresses = new Map<AddressSet, RenderedAnswer>();
+  // Whoever failed halfway left something here.
+  writer.take();
   return zones.flatMap((text): readonly RenderedName[] => {
     const zone = encodeName(text);
     if (zone === undefined) return [];
@@ -61,8 +65,6 @@ function renderNames(
     return records.flatMap((one) => renderer.render(one) ?? []);
   });
 }
-
-const writer = new RecordWriter();
 
 class ZoneRenderer {
   readonly #zone: Uint8Array;
@@ -82,7 +84,9 @@ class ZoneRenderer {
     const name = this.#encode(text);
     if (name === undefined) return undefined;
     const answers = sets.map((set) => this.#renderSet(set, name));
-    return { name, answers: answers.filter(({ starts }) => starts.length > 0) };
+    const isWhole = answers.every(({ starts }) => starts.length > 0);
+    const full = isWhole ? answers : answers.filter(({ starts }) => starts.length > 0);
+    return { name, answers: full.length < 2 ? full : full.map((one) => shareBytes(one, full)) };
   }
 
   #encode(text: string): Uint8Array | undefined {
@@ -137,6 +141,17 @@ class ZoneRenderer {
     const { bytes, starts: addresses } = writer.take();
     return { type, records, starts, additional: bytes, additionalCount: addresses.length };
   }
+}
+
+/** Where a name leads to itself, its addresses are there already: one copy of them will do, for as many names as there are pods. */
+function shareBytes(answer: RenderedAnswer, all: readonly RenderedAnswer[]): RenderedAnswer {
+  if (answer.additionalCount === 0) return answer;
+  const twin = all.find(({ records }) => isSameBytes(records, answer.additional));
+  return twin === undefined ? answer : { ...answer, additional: twin.records };
+}
+
+function isSameBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, at) => byte === b[at]);
 }
 
 function writeText({ text, ttlSeconds }: TextSet, name: Uint8Array): void {

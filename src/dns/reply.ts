@@ -1,5 +1,5 @@
 // DNS, writing: a question and rendered records in, the bytes of the answer out, in a buffer of the caller's. Whole records
-// only; nothing is allocated for answers of the size that UDP has.
+// only. Nothing is allocated, not even an object of options per call, but for answers that fill the buffer.
 
 import type { Question } from "./message.ts";
 import type { RenderedAnswer } from "./table.ts";

@@ -112,6 +112,9 @@ describe("near endpoints first", () => {
     expect(addresses(near({ cluster: "x", zone: "y", region: "z" }))).toHaveLength(6);
     expect(addresses(near({}))).toHaveLength(6);
     expect(addresses(near({ zone: "" }))).toHaveLength(6);
+    const slices = [aSlice("east", "prod/db", ["10.1.0.1 zone=", "10.1.0.2"])];
+    const blank = aDnsWorld([{ ...service, slices }], { zone: { headless: "near" } });
+    expect(addresses(blank)).toHaveLength(2);
   });
 
   test("R73: both families come from one tier, even if that has only one of them", () => {
