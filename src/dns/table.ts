@@ -116,7 +116,7 @@ class AnswerTable implements Table {
     this.#changes += 1;
     const before = this.#idsOf.get(owner) ?? [];
     // New ones first: a name that stays never goes away in between, and keeps its number.
-    const after = names.flatMap((one) => this.#give(owner, one));
+    const after = names.map((one) => this.#give(owner, one));
     for (const id of before) this.#release(owner, id);
     if (after.length === 0) this.#idsOf.delete(owner);
     else this.#idsOf.set(owner, after);
@@ -124,10 +124,10 @@ class AnswerTable implements Table {
     this.soa = renderSoa(this.serial, this.#ttlSeconds);
   }
 
-  /** The name's number, unless this change has named it before. */
-  #give(owner: string, { name, answers }: RenderedName): readonly number[] {
+  /** Answers the name's number. A name may come twice in a change, with records once. */
+  #give(owner: string, { name, answers }: RenderedName): number {
     const id = this.#index.add(name);
-    const isNew = this.#owners[id] === undefined || this.#owners[id] === 0;
+    const isNew = (this.#owners[id] ?? 0) === 0;
     if (isNew) {
       this.#owners[id] = 0;
       this.#answers[id] = NOTHING;
@@ -136,10 +136,9 @@ class AnswerTable implements Table {
     }
     const isRepeated = this.#givenAt[id] === this.#changes;
     if (!isRepeated || answers.length > 0) this.#setAnswers(id, owner, answers);
-    if (isRepeated) return [];
     this.#givenAt[id] = this.#changes;
     this.#owners[id] = (this.#owners[id] ?? 0) + 1;
-    return [id];
+    return id;
   }
 
   #release(owner: string, id: number): void {
