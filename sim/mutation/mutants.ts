@@ -11,7 +11,7 @@ const FLOW_MUTANTS: readonly Mutant[] = [
     file: "src/hub/kubernetes.ts",
     from: "return !isSynced || registry.own() === undefined;",
     to: "return isSynced && registry.own() === undefined;",
-    seed: 161,
+    seed: 16,
   },
   {
     name: "prune before the source has told all",
@@ -19,7 +19,7 @@ const FLOW_MUTANTS: readonly Mutant[] = [
     file: "src/controllers/awaited.ts",
     from: "return member === undefined ? hasStrangers : !member.isComplete;",
     to: "return member === undefined && hasStrangers;",
-    seed: 161,
+    seed: 1,
   },
   {
     name: "compare clocks of clusters",
@@ -27,7 +27,7 @@ const FLOW_MUTANTS: readonly Mutant[] = [
     file: "src/hub/registry.ts",
     from: "silentMs: clock.monotonic() - Math.max(record.seenAtMs, heard.heardAtMs(cluster) ?? 0),",
     to: "silentMs: clock.now() - (Date.parse(leases.get(`${HUB_NAMESPACE}/${cluster}`)?.renewTime ?? '') || clock.now()),",
-    seed: 155,
+    seed: 2,
   },
   {
     name: "forget the port filter",
@@ -83,7 +83,7 @@ const FLOW_MUTANTS: readonly Mutant[] = [
     file: "src/core/liveness.ts",
     from: "const cutOffAtMs = isCutOff(input, before.liveness) ? nowMs : before.cutOffAtMs;",
     to: "const { cutOffAtMs } = before;",
-    seed: 67,
+    seed: 14,
   },
   {
     name: "never withdraw a lost cluster",
@@ -107,7 +107,7 @@ const FLOW_MUTANTS: readonly Mutant[] = [
     file: "src/core/plan.ts",
     from: "const known = derived === undefined ? shown : readVirtualIps(derived);",
     to: "const known = readVirtualIps(derived);",
-    seed: 99,
+    seed: 2,
   },
   {
     name: "share only what is ready",
@@ -132,7 +132,7 @@ const FLOW_MUTANTS: readonly Mutant[] = [
     file: "src/core/condition.ts",
     from: "lastTransitionTime: same ? old.lastTransitionTime : now,",
     to: "lastTransitionTime: now,",
-    seed: 9,
+    seed: 33,
   },
   {
     name: "write without a look at what is there",
@@ -140,7 +140,7 @@ const FLOW_MUTANTS: readonly Mutant[] = [
     file: "src/core/slices.ts",
     from: "if (actual === undefined || !isSameSlice(actual, slice)) writes.push(correct(actual, slice));",
     to: "writes.push(correct(actual, slice));",
-    seed: 1,
+    seed: 9,
   },
   {
     name: "publish without a look at what is there",
@@ -164,7 +164,7 @@ const FLOW_MUTANTS: readonly Mutant[] = [
     file: "src/hub/packed.ts",
     from: "      cluster: place.cluster,",
     to: '      cluster: object.metadata.labels?.["multicluster.kubernetes.io/source-cluster"] ?? place.cluster,',
-    seed: 66,
+    seed: 30,
   },
   {
     name: "leave what a withdrawal left behind",
@@ -172,7 +172,7 @@ const FLOW_MUTANTS: readonly Mutant[] = [
     file: "src/hub/completion.ts",
     from: "      await options.sweep();\n",
     to: "",
-    seed: 658,
+    seed: 1641,
   },
   {
     name: "wait for nobody whose agent is away",
