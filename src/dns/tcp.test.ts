@@ -127,13 +127,14 @@ describe("a connection is cut", () => {
   });
 
   test("when it is an answer and not a query", async () => {
-    const { open } = await aServer();
+    const { open, dropped } = await aServer();
     const client = await open();
     const response = encodeQuery(WEB);
     response[2] = 0x80;
     client.send(frame(response));
     await client.closed;
     expect(client.answers).toEqual([]);
+    expect([dropped("no-query"), dropped("tcp-length")]).toEqual([1, 0]);
   });
 
   test("when there are too many: the one that was quiet for longest makes room, and new ones are served", async () => {
@@ -146,12 +147,16 @@ describe("a connection is cut", () => {
     await holds(50);
     first.send(frame(encodeQuery(WEB)));
     await first.received(2);
-    for (let count = 0; count < 200; count++) {
+    const come = async (): Promise<void> => {
       const late = await open();
       late.send(frame(encodeQuery(WEB)));
       await late.received(1);
-    }
+    };
+    for (let count = 0; count < 49; count++) await come();
     await Promise.all(idle.map(({ closed }) => closed));
+    first.send(frame(encodeQuery(WEB)));
+    await first.received(3);
+    for (let count = 49; count < 200; count++) await come();
     await holds(50);
     expect(dropped("tcp-crowded")).toBe(200);
     expect(complaints).toEqual([]);

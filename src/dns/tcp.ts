@@ -106,8 +106,8 @@ export async function listenTcp(
 
     function proceed(): void {
       const outcome = talk(connection, proceed);
-      if (outcome === "cut") cut(connection, "tcp-length");
-      else if (outcome === "answered") prolong(connection);
+      if (outcome === "answered") prolong(connection);
+      else if (outcome !== "waiting") cut(connection, outcome);
     }
     function guarded(work: () => void): void {
       try {
@@ -171,7 +171,7 @@ function listen(server: Server, at: Endpoint): Promise<Endpoint> {
   });
 }
 
-type Outcome = "answered" | "waiting" | "cut";
+type Outcome = "answered" | "waiting" | "tcp-length" | "no-query";
 type Talk = (connection: Connection, again: () => void) => Outcome;
 
 /** Answers what is whole, as far as the client reads. */
@@ -203,10 +203,7 @@ function createTalk({ answerer, counters, forwarder }: Responder): Talk {
   function answerOne(connection: Connection, query: Buffer, again: () => void): boolean {
     counters.received("tcp");
     const length = answerer.answer(query, query.length, body, true);
-    if (length === 0) {
-      counters.dropped("no-query");
-      return false;
-    }
+    if (length === 0) return false;
     if (length < 0) forward(connection, query, again);
     else {
       counters.answered(answerer.lastZone, answerer.lastType, answerer.lastRcode);
@@ -225,14 +222,14 @@ function createTalk({ answerer, counters, forwarder }: Responder): Talk {
       if (isFull(connection)) break;
       const length = rest.readUInt16BE(at);
       if (length < QUERY_MIN || length > QUERY_MAX) {
-        outcome = "cut";
+        outcome = "tcp-length";
         break;
       }
       if (rest.length - at < 2 + length) break;
       const query = rest.subarray(at + 2, at + 2 + length);
       at += 2 + length;
       if (!answerOne(connection, query, again)) {
-        outcome = "cut";
+        outcome = "no-query";
         break;
       }
       outcome = "answered";
@@ -240,8 +237,7 @@ function createTalk({ answerer, counters, forwarder }: Responder): Talk {
     // A copy: a part would keep the whole chunk that it came in.
     connection.rest = at === 0 ? rest : Buffer.from(rest.subarray(at));
     socket.uncork();
-    if (outcome === "cut") return outcome;
-    settleReading(connection);
+    if (outcome === "answered" || outcome === "waiting") settleReading(connection);
     return outcome;
   };
 }

@@ -1,5 +1,6 @@
 // Real sockets on loopback.
 
+import { EventEmitter } from "node:events";
 import { createSocket } from "node:dgram";
 import { Resolver } from "node:dns/promises";
 import { type AddressInfo, createServer } from "node:net";
@@ -7,6 +8,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { decodeReply } from "../../test/dns/ask.ts";
 import {
   aDnsServer,
+  aWorld,
   askUdp,
   BIG,
   CONFIG,
@@ -17,9 +19,12 @@ import {
 } from "../../test/dnsServer.ts";
 import { eventually } from "../../test/scenarios/poll.ts";
 import { systemClock } from "../kube/clock.ts";
-import { createLayout, DROPS } from "./counters.ts";
+import { createAnswerer } from "./answer.ts";
+import { createCounters, createLayout, DROPS } from "./counters.ts";
 import { formatEndpoint } from "./responder.ts";
 import { createDnsServer, type DnsServer } from "./server.ts";
+import { createTable } from "./table.ts";
+import { answerDatagrams } from "./udp.ts";
 
 const LAYOUT = createLayout(1);
 
@@ -132,6 +137,83 @@ describe("over UDP", () => {
     const { totals } = server.report();
     expect(totals[LAYOUT.slipped]).toBe(1);
   });
+});
+
+/** A socket whose network takes nothing: what was given to it is read when it would be sent. */
+class StuckSocket extends EventEmitter {
+  readonly waiting: { readonly bytes: Buffer; readonly length: number }[] = [];
+  isStuck = true;
+
+  getSendQueueCount(): number {
+    return this.isStuck ? this.waiting.length : 0;
+  }
+
+  send(bytes: Buffer, _offset: number, length: number): void {
+    this.waiting.push({ bytes, length });
+  }
+
+  /** A query, as if it came from there. */
+  hear(name: string, port = 5_000): void {
+    this.emit("message", encodeQuery(name), { address: "127.0.0.1", port });
+  }
+
+  sent(): readonly (readonly string[])[] {
+    return this.waiting.map(({ bytes, length }) => decodeReply(bytes.subarray(0, length)).answer);
+  }
+}
+
+function aStuckSocket() {
+  const table = createTable(CONFIG.zones, { ttlSeconds: 5 });
+  for (const change of aWorld()) table.replace(change);
+  table.markSynced();
+  const counters = createCounters(1);
+  const socket = new StuckSocket();
+  answerDatagrams(socket as never, {
+    answerer: createAnswerer(table, { maxUdpSize: 1_232, order: "stable", forwards: false }),
+    counters,
+    limiter: undefined,
+    forwarder: undefined,
+    maxUdpSize: 1_232,
+    clock: systemClock,
+    complain: () => undefined,
+  });
+  const drops = (why: (typeof DROPS)[number]): number =>
+    counters.values[LAYOUT.dropped + DROPS.indexOf(why)]!;
+  return { socket, drops };
+}
+
+describe("answers that the network does not take at once", () => {
+  const names = [WEB, `no.${WEB}`, WEB, BIG, WEB];
+
+  test("stay what they were while others are answered", () => {
+    const { socket } = aStuckSocket();
+    for (const name of names) socket.hear(name);
+    expect(socket.sent().map(({ length }) => length)).toEqual([1, 0, 1, expect.any(Number), 1]);
+  });
+
+  test("wait in bounded number; then queries are dropped, until there is room again", () => {
+    const { socket, drops } = aStuckSocket();
+    for (let count = 0; count < 1_000; count++) socket.hear(WEB);
+    expect(socket.waiting).toHaveLength(256);
+    expect(drops("send-queue")).toBe(744);
+    socket.isStuck = false;
+    socket.hear(WEB);
+    expect(socket.waiting).toHaveLength(257);
+  });
+
+  test("taken at once, need one buffer", () => {
+    const { socket } = aStuckSocket();
+    socket.isStuck = false;
+    for (const name of names) socket.hear(name);
+    expect(new Set(socket.waiting.map(({ bytes }) => bytes)).size).toBe(1);
+  });
+});
+
+test("a query from port 0, where nothing can be sent, is dropped", () => {
+  const { socket, drops } = aStuckSocket();
+  socket.hear(WEB, 0);
+  expect(socket.waiting).toEqual([]);
+  expect(drops("bad-source")).toBe(1);
 });
 
 describe("an address that cannot be had", () => {

@@ -32,7 +32,7 @@ export async function listenUdp(responder: Responder, at: Endpoint): Promise<Lis
   } catch (error) {
     responder.complain("receive buffer stays as it is", error);
   }
-  answerAll(socket, responder);
+  answerDatagrams(socket, responder);
   return {
     at: bound,
     close: () => new Promise((resolve) => socket.close(() => resolve())),
@@ -53,7 +53,11 @@ function bind(socket: Socket, at: Endpoint): Promise<Endpoint> {
   });
 }
 
-function answerAll(socket: Socket, responder: Responder): void {
+/** Of a socket that is bound. */
+export function answerDatagrams(
+  socket: Pick<Socket, "on" | "send" | "getSendQueueCount">,
+  responder: Responder,
+): void {
   const { answerer, counters, limiter, forwarder, clock, complain } = responder;
   let scratch = Buffer.allocUnsafe(MESSAGE_MAX);
   let isCopying = false;
