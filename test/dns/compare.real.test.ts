@@ -2,17 +2,23 @@
 // is asked of both. What differs has to be on the list of accepted differences, and what is on the list has to occur.
 
 import { readFileSync } from "node:fs";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { ENDPOINT_SLICE, NAMESPACE } from "../../src/api/builtin.ts";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { ENDPOINT_SLICE, NAMESPACE, SERVICE } from "../../src/api/builtin.ts";
 import { MEMBER_CRDS } from "../../src/api/crds.ts";
-import { SERVICE_IMPORT } from "../../src/api/mcs.ts";
+import { SERVICE_EXPORT, SERVICE_IMPORT } from "../../src/api/mcs.ts";
+import { SERVICE_NAME_LABEL } from "../../src/api/names.ts";
 import type { KubeObject, Resource } from "../../src/api/object.ts";
+import type { CliContext } from "../../src/cli/context.ts";
+import { startEmbeddedCluster } from "../../src/cli/embeddedCluster.ts";
+import { runCli } from "../../src/cli/program.ts";
 import { installCrds } from "../../src/controllers/crd.ts";
 import { createClient, type KubeClient } from "../../src/kube/client.ts";
-import { systemClock } from "../../src/kube/clock.ts";
+import { systemClock, systemRandom } from "../../src/kube/clock.ts";
 import { loadKubeconfig } from "../../src/kube/config.ts";
+import type { Store } from "../../src/ports/store.ts";
 import { type RealCluster, startCluster } from "../controlplane/cluster.ts";
 import { type RealCoreDns, startCoreDns } from "../controlplane/coredns.ts";
+import { anEndpoint, anExport, aService, aSlice, HEADLESS } from "../scenarios/objects.ts";
 import { eventually } from "../scenarios/poll.ts";
 import { askAll } from "./ask.ts";
 import { ACCEPTED, levelReplies, renderReply } from "./difference.ts";
@@ -79,7 +85,7 @@ async function compare(asked: DnsWorld): Promise<{
   const unexplained: string[] = [];
   for (const [index, question] of questions.entries()) {
     const pair = { coredns: theirs[index]!, ours: own[index]! };
-    const level = levelReplies(question, pair, world, (id) => occurred.add(id));
+    const level = levelReplies(question, pair, asked, (id) => occurred.add(id));
     if (renderReply(level.coredns) === renderReply(level.ours)) continue;
     const [left, right] = [renderReply(pair.coredns), renderReply(pair.ours)];
     unexplained.push(`${question.name} ${question.type}\n  CoreDNS: ${left}\n  ours:    ${right}`);
@@ -157,6 +163,97 @@ async function replaceAll<T extends KubeObject>(
   }
   for (const object of after)
     await store.apply(resource, object, { fieldManager: "test", force: true });
+}
+
+test(
+  "and do for what the real controllers write, of a real and of an embedded cluster",
+  async () => {
+    const context = createContext();
+    onTestFinished(() => context.end());
+    const west = await startEmbeddedCluster(context.cli, { name: "west" });
+    onTestFinished(() => west.stop());
+    await installCrds({ store: west.client, crds: MEMBER_CRDS, clock: systemClock });
+    for (const [member, index] of [
+      [store, 1],
+      [west.client, 2],
+    ] as const) {
+      await writeExports(member, `10.7.${index}`);
+    }
+    const members = [`east=${cluster.kubeconfigPath}`, `west=${west.kubeconfigPath}`];
+    const central = runCli(
+      ["central", ...members.flatMap((member) => ["--kubeconfig", member])],
+      context.cli,
+    );
+    onTestFinished(async () => {
+      context.end();
+      await central;
+    });
+    await eventually(
+      "all is imported, and both servers have read it",
+      async () => {
+        const written = await readWorld("mart");
+        expect(written.imports).toHaveLength(2);
+        expect(written.slices).toHaveLength(4);
+        const { unexplained } = await compare(written);
+        expect(unexplained).toEqual([]);
+        for (const server of [coredns, ours]) {
+          const [web, pods, pod] = await askAll(server, [
+            { name: `_http._tcp.web.mart.svc.${ZONE}.`, type: "SRV" },
+            { name: `db.mart.svc.${ZONE}.`, type: "A" },
+            { name: `db-0.west.db.mart.svc.${ZONE}.`, type: "A" },
+          ]);
+          expect(web?.answer).toHaveLength(1);
+          expect(pods?.answer).toHaveLength(2);
+          expect(pod?.answer).toEqual([`db-0.west.db.mart.svc.${ZONE}. 5 A 10.7.2.20`]);
+        }
+      },
+      60_000,
+    );
+  },
+  TIMEOUT_MS,
+);
+
+/** The same two services in each cluster; of the headless one a pod is ready and one is not. */
+async function writeExports(member: Store, network: string): Promise<void> {
+  const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: "mart" } };
+  await member.create(NAMESPACE, namespace);
+  await member.create(SERVICE, aService("mart", "web"));
+  await member.create(SERVICE, aService("mart", "db", HEADLESS));
+  const pod = anEndpoint(`${network}.20`, { hostname: "db-0" });
+  const down = anEndpoint(`${network}.21`, { hostname: "db-1", conditions: { ready: false } });
+  await member.create(
+    ENDPOINT_SLICE,
+    aSlice("mart", "web", { service: "web", endpoints: [anEndpoint(`${network}.10`)] }),
+  );
+  await member.create(
+    ENDPOINT_SLICE,
+    aSlice("mart", "db", { service: "db", endpoints: [pod, down] }),
+  );
+  for (const name of ["web", "db"]) await member.create(SERVICE_EXPORT, anExport("mart", name));
+}
+
+/** What a DNS server reads, as it is on the API server now. */
+async function readWorld(namespace: string): Promise<DnsWorld> {
+  const imports = await store.list(SERVICE_IMPORT, { namespace });
+  const slices = await store.list(ENDPOINT_SLICE, { namespace, labelSelector: SERVICE_NAME_LABEL });
+  return { imports: imports.items, slices: slices.items };
+}
+
+function createContext(): { readonly cli: CliContext; readonly end: () => void } {
+  const ending = new AbortController();
+  const cli = {
+    out: () => {},
+    error: () => {},
+    input: () => Promise.resolve(""),
+    color: false,
+    interactive: false,
+    env: {},
+    home: "/nonexistent",
+    clock: systemClock,
+    random: systemRandom,
+    signal: ending.signal,
+  };
+  return { cli, end: () => ending.abort() };
 }
 
 test("every accepted difference is in the documentation, word for word, and no other", () => {
