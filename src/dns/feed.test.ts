@@ -9,6 +9,7 @@ import { CRDS } from "../api/crds.ts";
 import { SERVICE_IMPORT, type ServiceImport } from "../api/mcs.ts";
 import { installCrds } from "../controllers/crd.ts";
 import { EmbeddedCluster } from "../embedded/cluster.ts";
+import type { Clock } from "../ports/clock.ts";
 import type { Store } from "../ports/store.ts";
 import { type Feed, startFeed } from "./feed.ts";
 import type { Change } from "./table.ts";
@@ -215,6 +216,43 @@ test("a cluster without the definitions is waited for", async () => {
   await whileTimePasses(clock, installCrds({ store, crds: CRDS, clock }));
   await clock.advance(60_000);
   expect(told).toContain("synced");
+});
+
+test("rendering takes no more than half of the time: whoever renders may also be who answers", async () => {
+  const { clock, store, told } = await aWorld();
+  const delays: number[] = [];
+  let lostMs = 0;
+  const slow: Clock = {
+    now: () => clock.now(),
+    monotonic: () => clock.monotonic() + lostMs,
+    schedule(delayMs, callback) {
+      delays.push(delayMs);
+      return clock.schedule(delayMs, callback);
+    },
+  };
+  const feed = startFeed({
+    store,
+    zone: ZONE,
+    serial: 1,
+    // As if each service took 300 ms.
+    onChange: ({ owner }) => {
+      told.push(owner);
+      if (owner.startsWith("service/")) lostMs += 300;
+    },
+    onSynced: () => undefined,
+    clock: slow,
+    random: () => 0.5,
+    log: SILENT_LOG,
+  });
+  onTestFinished(() => feed.stop());
+  await clock.advance(1_000);
+  delays.length = 0;
+  for (const name of ["a", "b", "c"]) {
+    await store.create(SERVICE_IMPORT, { ...aWebImport(), metadata: { namespace: "shop", name } });
+  }
+  await clock.advance(2_000);
+  expect(told.filter((owner) => owner.startsWith("service/"))).toHaveLength(3);
+  expect(delays.filter((delayMs) => delayMs === 300)).toHaveLength(2);
 });
 
 test("nothing is left running when it is stopped", async () => {

@@ -47,7 +47,7 @@ export interface Feed {
 
 /** Events come in bursts: a Deployment that rolls, an agent that writes the slices of a cluster. */
 const COALESCE_MS = 20;
-/** Of rendering in one go. Who renders may also be who answers. */
+/** Of rendering in one go. Who renders may also be who answers: it gets as long before it goes on, once all was read. */
 const SLICE_MS = 5;
 
 type Task = { readonly kind: "service" | "namespace"; readonly key: string };
@@ -61,6 +61,7 @@ export function startFeed(options: FeedOptions): Feed {
   const lastErrors = new Map<Resource, string>();
   let timer: Timer | undefined;
   let serial = options.serial;
+  let restUntilMs = -Infinity;
   let isSynced = false;
   let isStopped = false;
 
@@ -113,19 +114,22 @@ export function startFeed(options: FeedOptions): Feed {
 
   function renderLater(delayMs: number): void {
     if (isStopped) return;
-    timer ??= clock.schedule(delayMs, () => {
+    const restMs = restUntilMs - clock.monotonic();
+    timer ??= clock.schedule(Math.max(delayMs, restMs), () => {
       timer = undefined;
       renderSome();
     });
   }
 
   function renderSome(): void {
-    const untilMs = clock.monotonic() + SLICE_MS;
+    const startMs = clock.monotonic();
     for (const [name, task] of dirty) {
       dirty.delete(name);
       renderOne(task);
-      if (clock.monotonic() >= untilMs) break;
+      if (clock.monotonic() - startMs >= SLICE_MS) break;
     }
+    const endMs = clock.monotonic();
+    if (isSynced) restUntilMs = endMs + (endMs - startMs);
     if (dirty.size > 0) renderLater(0);
     else finishSync();
   }
