@@ -174,6 +174,27 @@ describe("who serves what", () => {
   });
 });
 
+test("a stub block listens where its neighbours do, as NodeLocal DNSCache needs it", () => {
+  const text = `cluster.local:53 {
+    errors
+    bind 169.254.20.10 10.96.0.10
+    forward . __PILLAR__CLUSTER__DNS__ {
+        force_tcp
+    }
+}
+.:53 {
+    errors
+    bind 169.254.20.10 10.96.0.10
+    forward . __PILLAR__UPSTREAM__SERVERS__
+}
+`;
+  const enabled = enable(text, STUB);
+  expect(enabled).toContain(
+    "\nclusterset.local:53 {\n    errors\n    bind 169.254.20.10 10.96.0.10\n    forward . 10.96.0.53\n}\n",
+  );
+  expect(disableZone(enabled, ZONE)).toBe(text);
+});
+
 describe("what cannot be done is refused in a sentence", () => {
   test.each([
     [

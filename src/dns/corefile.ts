@@ -11,6 +11,7 @@
 
 import { type Addition, indentOf, removeMarked, renderMarker } from "./corefileMarker.ts";
 import {
+  alreadyServed,
   expandLines,
   findSites,
   isInZone,
@@ -21,11 +22,13 @@ import {
   type ServerKey,
   type Site,
 } from "./corefileServer.ts";
+import { addStub } from "./corefileStub.ts";
 import {
   type Corefile,
   CorefileError,
   type Directive,
   findLineEnd,
+  newlineOf,
   parseCorefile,
 } from "./corefileSyntax.ts";
 
@@ -214,51 +217,8 @@ function openBlock(
   return { at: open.end, text: `${render("break")}${newline}${outer}` };
 }
 
-function addStub(text: string, zone: string, servers: readonly string[]): string {
-  const corefile = parseCorefile(text);
-  const blocks = corefile.blocks.filter(isServerBlock);
-  const serving = blocks.filter((block) => block.keys.some((key) => parseKey(key).zone === zone));
-  for (const block of serving) {
-    const forward = block.lines.find((line) => line.name.text === "forward");
-    const targets = forward?.args.slice(1).map(({ text }) => text);
-    if (targets?.join() === servers.join()) return text;
-    throw alreadyServed(zone, ...block.keys.map(parseKey));
-  }
-  if (blocks.some((block) => block.braces === undefined)) {
-    throw new CorefileError(
-      "The Corefile has one server block without braces, which leaves no room for another: put its lines in braces first.",
-    );
-  }
-  const newline = newlineOf(text);
-  const keys = listStubKeys(corefile).map((key) => key.render(zone));
-  const block = [
-    renderMarker(zone, ["block"]),
-    `${(keys.length === 0 ? [`${zone}:53`] : keys).join(" ")} {`,
-    "    errors",
-    `    forward . ${servers.join(" ")}`,
-    "}",
-  ].join(newline);
-  const isWhole = text === "" || text.endsWith("\n");
-  return isWhole ? `${text}${block}${newline}` : `${text}${newline}${block}`;
-}
-
-/** One key for each place where the cluster's own names are answered; failing that, where anything is. */
-function listStubKeys(corefile: Corefile): readonly ServerKey[] {
-  const blocks = corefile.blocks.filter(isServerBlock);
-  const sites = findSites(corefile, PLUGIN).flatMap((site) => site.keys);
-  const roots = blocks
-    .flatMap((block) => block.keys.map(parseKey))
-    .filter((key) => key.zone === "");
-  const keys = (sites.length > 0 ? sites : roots).filter((key) => key.at.startsWith("dns://"));
-  return keys.filter((key, index) => keys.findIndex(({ at }) => at === key.at) === index);
-}
-
 function findOption(corefile: Corefile, directive: Directive): Directive | undefined {
   return expandLines(corefile, directive.lines).findLast((line) => line.name.text === OPTION);
-}
-
-function newlineOf(text: string): string {
-  return /\r?\n/u.exec(text)?.[0] ?? "\n";
 }
 
 function missingPlugin(corefile: Corefile): CorefileError {
@@ -267,13 +227,6 @@ function missingPlugin(corefile: Corefile): CorefileError {
     files.length === 0 ? "" : `, and what it imports from ${files.join(", ")} is out of sight`;
   return new CorefileError(
     `No server block of the Corefile has a kubernetes plugin${where}: add the zone by hand where that plugin is configured.`,
-  );
-}
-
-function alreadyServed(zone: string, ...keys: readonly ServerKey[]): CorefileError {
-  const names = keys.map(({ word }) => word.text).join(" ");
-  return new CorefileError(
-    `The Corefile has a server block for ${zone} already (${names}) that answers it in another way: remove that block, or leave ${zone} to it.`,
   );
 }
 

@@ -1,6 +1,12 @@
 // CoreDNS, reading: the blocks of a Corefile in, who serves which zone at which port out, snippets followed. Pure.
 
-import type { Block, Corefile, Directive, Word } from "./corefileSyntax.ts";
+import {
+  type Block,
+  type Corefile,
+  CorefileError,
+  type Directive,
+  type Word,
+} from "./corefileSyntax.ts";
 
 /** A key of a server block: `dns://cluster.local:53`. */
 export interface ServerKey {
@@ -83,4 +89,11 @@ export function findSites(corefile: Corefile, plugin: string): readonly Site[] {
     const directive = lines.find((line) => line.name.text === plugin);
     return directive === undefined ? [] : [{ block, keys: block.keys.map(parseKey), directive }];
   });
+}
+
+export function alreadyServed(zone: string, ...keys: readonly ServerKey[]): CorefileError {
+  const names = keys.map(({ word }) => word.text).join(" ");
+  return new CorefileError(
+    `The Corefile has a server block for ${zone} already (${names}) that answers it in another way: remove that block, or leave ${zone} to it.`,
+  );
 }

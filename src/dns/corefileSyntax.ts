@@ -228,3 +228,7 @@ export function findLineEnd(text: string, at: number): number {
 export function findLineStart(text: string, at: number): number {
   return text.lastIndexOf("\n", at - 1) + 1;
 }
+
+export function newlineOf(text: string): string {
+  return /\r?\n/u.exec(text)?.[0] ?? "\n";
+}
