@@ -82,7 +82,7 @@ export async function runDns(context: CliContext, flags: DnsFlags): Promise<void
 
 /** In this process, or in others that share its sockets. */
 async function startServers(
-  { clock, random }: CliContext,
+  { clock, random, signal }: CliContext,
   { server: config, processes }: DnsSettings,
   log: Log,
 ): Promise<{ readonly servers: Servers; readonly at: readonly Endpoint[] }> {
@@ -102,7 +102,9 @@ async function startServers(
   await server.close();
   const opened = { ...config, listen: at };
   const fork = createFork();
-  return { servers: startPool({ processes, config: opened, fork, clock, random, log }), at };
+  const isEnding = (): boolean => signal.aborted;
+  const options = { processes, config: opened, fork, isEnding, clock, random, log };
+  return { servers: startPool(options), at };
 }
 
 function explainUnready(feed: Feed | undefined, servers: Servers): string | undefined {

@@ -73,6 +73,7 @@ function aPool(processes = 2) {
   const clock = new VirtualClock();
   const children: FakeChild[] = [];
   const warnings: string[] = [];
+  const state = { isEnding: false };
   const pool = startPool({
     processes,
     config: CONFIG,
@@ -81,11 +82,12 @@ function aPool(processes = 2) {
       children.push(child);
       return child;
     },
+    isEnding: () => state.isEnding,
     clock,
     random: () => 0.5,
     log: { ...SILENT_LOG, warn: (message) => warnings.push(message) },
   });
-  return { clock, children, pool, warnings };
+  return { clock, children, pool, warnings, state };
 }
 
 let serial = 0;
@@ -262,6 +264,17 @@ describe("a pool", () => {
     children[0]!.say({ kind: "report", report: aReport({ serial: 9, names: 3 }) });
     children[1]!.say({ kind: "report", report: aReport({ serial: 7, names: 4 }) });
     expect(pool.report()).toMatchObject({ serial: 7, names: 3, forwarding: 2 });
+  });
+
+  test("whose processes are all ended at once does not miss those that go first", async () => {
+    const { clock, children, pool, warnings, state } = aPool(2);
+    for (const child of children) child.say({ kind: "hello" });
+    state.isEnding = true;
+    for (const child of children) child.die("exit code 0");
+    await clock.advance(60_000);
+    await pool.stop();
+    expect(children).toHaveLength(2);
+    expect(warnings).toEqual([]);
   });
 
   test("that ends asks first, then kills, and starts nobody again", async () => {

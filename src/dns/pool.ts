@@ -24,6 +24,8 @@ export interface PoolOptions {
   /** Limits are for all processes together. */
   readonly config: ServerConfig;
   readonly fork: () => Child;
+  /** A terminal or systemd ends all processes at once: then those that go first are not missed. */
+  readonly isEnding: () => boolean;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -73,8 +75,9 @@ export function startPool(options: PoolOptions): Servers {
         const report = member.report();
         if (report !== undefined) addTo(retired, report.totals);
         place.member = undefined;
-        if (!isStopping) startAgain(place, clock.monotonic() - startedMs, reason);
-        else if (members().length === 0) onEmpty();
+        if (isStopping && members().length === 0) onEmpty();
+        if (isStopping || options.isEnding()) return;
+        startAgain(place, clock.monotonic() - startedMs, reason);
       },
     });
     place.member = member;
