@@ -5,6 +5,7 @@ import { Resolver } from "node:dns/promises";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { NAMESPACE } from "../src/api/builtin.ts";
 import { CRDS } from "../src/api/crds.ts";
@@ -45,7 +46,8 @@ interface Running {
   readonly ask: (path: string) => Promise<string>;
 }
 
-async function start(): Promise<Running> {
+/** `program`: what Node runs, in front of the command's own arguments. */
+async function start(program: readonly string[] = [command]): Promise<Running> {
   const cluster = new EmbeddedCluster({ name: "east", clock: systemClock, random: systemRandom });
   onTestFinished(() => cluster.stop());
   const server = await serveCluster(cluster, { clock: systemClock });
@@ -61,7 +63,7 @@ async function start(): Promise<Running> {
 
   const args = ["dns", "--kubeconfig", kubeconfig, "--processes", "2"];
   const free = ["--listen", "127.0.0.1:0", "--metrics-address", "127.0.0.1:0"];
-  const reader = spawn(process.execPath, [command, ...args, ...free], {
+  const reader = spawn(process.execPath, [...program, ...args, ...free], {
     env: { PATH: process.env["PATH"], HOME: home },
     stdio: ["ignore", "ignore", "pipe"],
   });
@@ -158,6 +160,15 @@ describe("isthmus dns with several processes", () => {
       expect(await resolver.resolve4(WEB)).toEqual(["10.96.0.99"]);
     });
     expect(await ask("/metrics")).toContain("isthmus_dns_process_restarts_total 1\n");
+  });
+
+  test("works from its sources as well", async () => {
+    const source = fileURLToPath(new URL("../src/bin/isthmus.ts", import.meta.url));
+    const { resolver, reader, exit, pids } = await start(["--import", "tsx", source]);
+    expect(await resolver.resolve4(WEB)).toEqual([WEB_IP]);
+    reader.kill("SIGTERM");
+    expect(await exit).toBe(0);
+    await gone(pids());
   });
 
   test("ends with all its processes on SIGTERM", async () => {
