@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { disableZone, enableZone, reloadsItself, servesZone, type ZoneSource } from "./corefile.ts";
-import { CorefileError } from "./corefileSyntax.ts";
+import { CorefileError, parseCorefile } from "./corefileSyntax.ts";
 
 const ZONE = "clusterset.local";
 const OWN: ZoneSource = { kind: "multicluster" };
@@ -156,6 +156,31 @@ describe("who serves what", () => {
     const text = `.:53 {\n  kubernetes cluster.local\n}\ntls://.:853 {\n  kubernetes cluster.local {\n  }\n}\n`;
     expect(enable(text).match(/multicluster clusterset\.local\n/gu)).toHaveLength(2);
     expect(disableZone(enable(text), ZONE)).toBe(text);
+  });
+
+  test("so does each transport, though no port is written", () => {
+    const text = ". {\n  kubernetes cluster.local\n}\ntls://. {\n  kubernetes cluster.local\n}\n";
+    expect(enable(text).match(/multicluster clusterset\.local\n/gu)).toHaveLength(2);
+    expect(disableZone(enable(text), ZONE)).toBe(text);
+  });
+
+  test("an option that two plugins import from one snippet gets the zone once", () => {
+    const plugin = "  kubernetes cluster.local {\n    import zones\n  }\n";
+    const text = `(zones) {\n  multicluster other.local\n}\n.:53 {\n${plugin}}\n.:54 {\n${plugin}}\n`;
+    const enabled = enable(text);
+    expect(enabled).toContain("  multicluster other.local clusterset.local\n");
+    expect(disableZone(enabled, ZONE)).toBe(text);
+  });
+
+  test("words end where CoreDNS ends them: a carriage return is nothing, a stuck comment ends at a space", () => {
+    const { blocks } = parseCorefile('.:53 {\n  fo\rrward#x y "a\\"b" c\r\n}\n');
+    const [line] = blocks[0]!.lines;
+    expect([line!.name.text, ...line!.args.map(({ text }) => text)]).toEqual([
+      "forward",
+      "y",
+      'a"b',
+      "c",
+    ]);
   });
 
   test("braces in quotes, comments and environment variables are no braces", () => {
