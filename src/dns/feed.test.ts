@@ -212,7 +212,9 @@ test("a cluster without the definitions is waited for", async () => {
   const { clock, store, told, start } = await aWorld({ hasCrds: false });
   const feed = start();
   await clock.advance(5_000);
-  expect(feed.waitsFor()).toContain("serviceimports (");
+  expect(feed.waitsFor()).toContain(
+    'serviceimports (the cluster does not know them: "isthmus crds',
+  );
   await whileTimePasses(clock, installCrds({ store, crds: CRDS, clock }));
   await clock.advance(60_000);
   expect(told).toContain("synced");

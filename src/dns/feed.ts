@@ -9,7 +9,7 @@ import type { KubeObject, Resource } from "../api/object.ts";
 import { packSlice, type PackedSlice, unpackSlice } from "../controllers/packed.ts";
 import type { Clock, Random, Timer } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
-import type { Store } from "../ports/store.ts";
+import { isStoreError, type Store } from "../ports/store.ts";
 import { logInformerError } from "../runtime/complaint.ts";
 import { createInformer, type InformerError } from "../runtime/informer.ts";
 import type { ZoneOptions } from "./records.ts";
@@ -236,5 +236,8 @@ function isSame(left: Uint8Array, right: Uint8Array): boolean {
 }
 
 function describe({ error }: InformerError): string {
+  if (isStoreError(error, "NotFound")) {
+    return 'the cluster does not know them: "isthmus crds install" adds what is missing';
+  }
   return error instanceof Error ? error.message : String(error);
 }
