@@ -182,7 +182,7 @@ function parseRegions(texts: readonly string[]): ReadonlyMap<string, string> {
   return regions;
 }
 
-/** More than the machine has cores helps nobody; each takes some 60 MB. */
+/** More than the machine has cores helps nobody; each takes some 100 MB. */
 function parseProcesses(text: string): number {
   if (text === "auto") return availableParallelism();
   return parseNumber("--processes", text, { min: 1, max: 64 }, ' or "auto"');

@@ -222,6 +222,20 @@ describe("an upstream that is no help", () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
+  test("with nothing but a refusal, is passed over for the next; the refusal counts when nobody does better", async () => {
+    const refusing = await anUpstream((query) => {
+      const refused = respond(query);
+      refused[3] = 0x85;
+      return [refused];
+    });
+    const good = await anUpstream((query) => [respond(query, 2)]);
+    const clock = new VirtualClock();
+    const answer = await forwardOnce([refusing.at, good.at], { clock });
+    expect(decodeReply(answer).answer).toHaveLength(1);
+    const none = await forwardOnce([refusing.at, refusing.at], { clock });
+    expect(decodeReply(none).rcode).toBe("REFUSED");
+  });
+
   test("not there at all, is passed over at once", async () => {
     const gone = createSocket("udp4");
     await new Promise<void>((resolve) => gone.bind(0, "127.0.0.1", resolve));

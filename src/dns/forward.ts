@@ -3,7 +3,7 @@
 // somebody else makes up does not reach a client.
 //
 //   UDP ──answer──▶ done            (cut short, and the client uses TCP ─▶ TCP to the same server)
-//    │ silent, refused, nonsense
+//    │ silent, SERVFAIL, REFUSED, not there
 //    ▼
 //   the next server, then the first again ──▶ SERVFAIL when the time is up
 
@@ -18,6 +18,9 @@ import {
   isResponseTo,
   isTruncated,
   questionEnd,
+  RCODE_REFUSED,
+  RCODE_SERVFAIL,
+  rcodeOf,
   renderServfail,
   setId,
 } from "./header.ts";
@@ -60,6 +63,8 @@ export function createForwarder(options: {
       const query = Buffer.from(original);
       const limit = isTcp ? MESSAGE_MAX : udpLimit(query, options.maxUdpSize);
       const startMs = clock.monotonic();
+      /** What a server said that could not or would not answer: better than nothing. */
+      let refusal: Buffer | undefined;
       let cancel: () => void = () => undefined;
       const abandon = (): void => cancel();
       underWay.add(abandon);
@@ -82,14 +87,17 @@ export function createForwarder(options: {
         const isOver = count >= TRIES_MAX || clock.monotonic() - startMs >= ALL_TRIES_MS;
         const server = isOver ? undefined : servers[count % servers.length];
         if (server === undefined) {
-          finish(undefined);
+          finish(refusal);
           return;
         }
         const next = (): void => attempt(count + 1);
         setId(query, randomInt(0x1_0000));
         cancel = exchangeUdp({ server, query, clock }, (answer) => {
           if (answer === undefined) next();
-          else if (isTcp && isTruncated(answer)) {
+          else if (isRefusal(answer) && count + 1 < servers.length) {
+            refusal = answer;
+            next();
+          } else if (isTcp && isTruncated(answer)) {
             cancel = exchangeTcp({ server, query, clock }, (whole) => {
               if (whole === undefined) next();
               else finish(whole);
@@ -171,6 +179,11 @@ function settleOnce(
     if (end()) done(answer);
   }
   return { settle, cancel: () => void end(), isSettled: () => isSettled };
+}
+
+function isRefusal(answer: Buffer): boolean {
+  const rcode = rcodeOf(answer);
+  return rcode === RCODE_SERVFAIL || rcode === RCODE_REFUSED;
 }
 
 const OPT = 41;

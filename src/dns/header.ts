@@ -8,6 +8,7 @@ const FLAG_QR = 0x80;
 const FLAG_TC = 0x02;
 const FLAG_RA = 0x80;
 export const RCODE_SERVFAIL = 2;
+export const RCODE_REFUSED = 5;
 
 /** Where the one question ends; 0 when there is none, or it is not whole. Compressed names are none: a question has nothing to point at. */
 export function questionEnd(message: Uint8Array, length: number): number {
