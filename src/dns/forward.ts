@@ -18,13 +18,12 @@ import {
   isResponseTo,
   isTruncated,
   questionEnd,
-  RCODE_REFUSED,
-  RCODE_SERVFAIL,
   rcodeOf,
   renderServfail,
   setId,
 } from "./header.ts";
-import { type Endpoint, MESSAGE_MAX } from "./responder.ts";
+import type { Endpoint } from "./responder.ts";
+import { MESSAGE_MAX_BYTES, OPT_BYTES, RCODE, TYPE, UDP_MIN_BYTES } from "./wire.ts";
 
 export interface Forwarder {
   /** Calls back once, later, with the bytes to send: SERVFAIL when nobody answers. Never with more than the client takes. */
@@ -61,7 +60,7 @@ export function createForwarder(options: {
       }
       const clientId = idOf(original);
       const query = Buffer.from(original);
-      const limit = isTcp ? MESSAGE_MAX : udpLimit(query, options.maxUdpSize);
+      const limit = isTcp ? MESSAGE_MAX_BYTES : udpLimit(query, options.maxUdpSize);
       const startMs = clock.monotonic();
       /** What a server said that could not or would not answer: better than nothing. */
       let refusal: Buffer | undefined;
@@ -183,20 +182,18 @@ function settleOnce(
 
 function isRefusal(answer: Buffer): boolean {
   const rcode = rcodeOf(answer);
-  return rcode === RCODE_SERVFAIL || rcode === RCODE_REFUSED;
+  return rcode === RCODE.SERVFAIL || rcode === RCODE.REFUSED;
 }
-
-const OPT = 41;
 
 /** What the client takes over UDP: 512 bytes, or what its OPT record says, and never more than we send. */
 function udpLimit(query: Buffer, most: number): number {
   const end = questionEnd(query, query.length);
   const hasOpt =
     end > 0 &&
-    query.length >= end + 11 &&
+    query.length >= end + OPT_BYTES &&
     query.readUInt16BE(10) > 0 &&
     query[end] === 0 &&
-    query.readUInt16BE(end + 1) === OPT;
-  const asked = hasOpt ? query.readUInt16BE(end + 3) : 512;
-  return Math.min(Math.max(512, asked), most);
+    query.readUInt16BE(end + 1) === TYPE.OPT;
+  const asked = hasOpt ? query.readUInt16BE(end + 3) : UDP_MIN_BYTES;
+  return Math.min(Math.max(UDP_MIN_BYTES, asked), most);
 }

@@ -42,6 +42,7 @@ describe("a message cut to its question", () => {
   test("is its header when the question cannot be read", () => {
     const message = Buffer.from([0, 1, 0x80, 1, 0, 1, 0, 0, 0, 0, 0, 0, 63, 1, 2]);
     expect(cutToQuestion(message, message.length)).toBe(12);
+    expect(message.readUInt16BE(4)).toBe(0);
   });
 });
 

@@ -1,19 +1,15 @@
 // DNS: whole messages in, the same cut to header and question out, with another id, or saying that it failed. Touches nothing behind
 // the question. Pure; bytes that are no message are never read beyond their length.
 
-const HEADER = 12;
-const OPT_LENGTH = 11;
-const TYPE_OPT = 41;
-const FLAG_QR = 0x80;
-const FLAG_TC = 0x02;
+import { FLAG, HEADER_BYTES, OPT_BYTES, RCODE, TYPE } from "./wire.ts";
+
+/** In byte 3: the one who answers would ask others too. */
 const FLAG_RA = 0x80;
-export const RCODE_SERVFAIL = 2;
-export const RCODE_REFUSED = 5;
 
 /** Where the one question ends; 0 when there is none, or it is not whole. Compressed names are none: a question has nothing to point at. */
 export function questionEnd(message: Uint8Array, length: number): number {
-  if (length < HEADER || message[4] !== 0 || message[5] !== 1) return 0;
-  let at = HEADER;
+  if (length < HEADER_BYTES || message[4] !== 0 || message[5] !== 1) return 0;
+  let at = HEADER_BYTES;
   for (;;) {
     const size = message[at] ?? 0;
     if (at >= length || size > 63) return 0;
@@ -29,22 +25,22 @@ export function questionEnd(message: Uint8Array, length: number): number {
  * is, stays: a client that sent one expects it.
  */
 export function cutToQuestion(message: Uint8Array, length: number): number {
-  const end = questionEnd(message, length) || HEADER;
-  const opt = length - OPT_LENGTH;
+  const end = questionEnd(message, length) || HEADER_BYTES;
+  const opt = length - OPT_BYTES;
   const hasOpt =
     opt >= end &&
     message[11] !== 0 &&
     message[opt] === 0 &&
     message[opt + 1] === 0 &&
-    message[opt + 2] === TYPE_OPT &&
+    message[opt + 2] === TYPE.OPT &&
     message[length - 1] === 0 &&
     message[length - 2] === 0;
-  message[2] = (message[2] ?? 0) | FLAG_TC;
-  message.fill(0, 6, HEADER);
+  message[2] = (message[2] ?? 0) | FLAG.TC;
+  message.fill(0, end === HEADER_BYTES ? 4 : 6, HEADER_BYTES);
   if (!hasOpt) return end;
   message.copyWithin(end, opt, length);
   message[11] = 1;
-  return end + OPT_LENGTH;
+  return end + OPT_BYTES;
 }
 
 /** What is said when nobody could be asked: the question again and SERVFAIL. Empty when the query has no question. */
@@ -52,9 +48,9 @@ export function renderServfail(query: Uint8Array): Buffer {
   const end = questionEnd(query, query.length);
   if (end === 0) return Buffer.alloc(0);
   const message = Buffer.from(query.subarray(0, end));
-  message[2] = ((message[2] ?? 0) & 0x79) | FLAG_QR;
-  message[3] = FLAG_RA | RCODE_SERVFAIL;
-  message.fill(0, 6, HEADER);
+  message[2] = ((message[2] ?? 0) & 0x79) | FLAG.QR;
+  message[3] = FLAG_RA | RCODE.SERVFAIL;
+  message.fill(0, 6, HEADER_BYTES);
   return message;
 }
 
@@ -62,8 +58,8 @@ export function renderServfail(query: Uint8Array): Buffer {
 export function isResponseTo(response: Uint8Array, query: Uint8Array): boolean {
   const end = questionEnd(query, query.length);
   if (end === 0 || questionEnd(response, response.length) !== end) return false;
-  if (((response[2] ?? 0) & FLAG_QR) === 0) return false;
-  for (let at = HEADER; at < end; at++) {
+  if (((response[2] ?? 0) & FLAG.QR) === 0) return false;
+  for (let at = HEADER_BYTES; at < end; at++) {
     if (lower(response[at] ?? 0) !== lower(query[at] ?? 0)) return false;
   }
   return true;
@@ -74,7 +70,7 @@ function lower(byte: number): number {
 }
 
 export function isTruncated(message: Uint8Array): boolean {
-  return ((message[2] ?? 0) & FLAG_TC) !== 0;
+  return ((message[2] ?? 0) & FLAG.TC) !== 0;
 }
 
 export function idOf(message: Uint8Array): number {

@@ -27,9 +27,6 @@ export interface Endpoint {
   readonly port: number;
 }
 
-/** The largest DNS message. */
-export const MESSAGE_MAX = 65_535;
-
 /** "192.0.2.1:53", "[2001:db8::1]:53". */
 export function formatEndpoint({ host, port }: Endpoint): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;

@@ -9,8 +9,9 @@ import { createServer, isIPv6, type Server, type Socket } from "node:net";
 import type { Timer } from "../ports/clock.ts";
 import type { Drop } from "./counters.ts";
 import { rcodeOf } from "./header.ts";
-import { type Endpoint, explainListenFailure, MESSAGE_MAX, type Responder } from "./responder.ts";
+import { type Endpoint, explainListenFailure, type Responder } from "./responder.ts";
 import type { Listener } from "./udp.ts";
+import { HEADER_BYTES, MESSAGE_MAX_BYTES } from "./wire.ts";
 
 export interface TcpListener extends Listener {
   connections(): number;
@@ -22,8 +23,6 @@ export interface TcpLimits {
   readonly idleMs: number;
 }
 
-/** A header. What follows is for the answer to judge. */
-const QUERY_MIN = 12;
 /** A question has at most 271 bytes, its EDNS options some more; nothing that we answer is larger. */
 const QUERY_MAX = 4_096;
 /** Of one connection, with somebody else to be answered. */
@@ -177,7 +176,7 @@ type Talk = (connection: Connection, again: () => void) => Outcome;
 /** Answers what is whole, as far as the client reads. */
 function createTalk({ answerer, counters, forwarder }: Responder): Talk {
   /** Room for the length in front. */
-  const scratch = Buffer.allocUnsafe(2 + MESSAGE_MAX);
+  const scratch = Buffer.allocUnsafe(2 + MESSAGE_MAX_BYTES);
   const body = scratch.subarray(2);
 
   function send({ socket }: Connection, message: Uint8Array): void {
@@ -221,7 +220,7 @@ function createTalk({ answerer, counters, forwarder }: Responder): Talk {
     while (rest.length - at >= 2) {
       if (isFull(connection)) break;
       const length = rest.readUInt16BE(at);
-      if (length < QUERY_MIN || length > QUERY_MAX) {
+      if (length < HEADER_BYTES || length > QUERY_MAX) {
         outcome = "tcp-length";
         break;
       }

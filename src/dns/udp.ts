@@ -4,7 +4,8 @@ import { createSocket, type RemoteInfo, type Socket } from "node:dgram";
 import { isIPv6 } from "node:net";
 import { SAMPLE_EVERY } from "./counters.ts";
 import { cutToQuestion, rcodeOf } from "./header.ts";
-import { type Endpoint, explainListenFailure, MESSAGE_MAX, type Responder } from "./responder.ts";
+import { type Endpoint, explainListenFailure, type Responder } from "./responder.ts";
+import { MESSAGE_MAX_BYTES } from "./wire.ts";
 
 export interface Listener {
   /** As it is bound. */
@@ -59,7 +60,7 @@ export function answerDatagrams(
   responder: Responder,
 ): void {
   const { answerer, counters, limiter, forwarder, clock, complain } = responder;
-  let scratch = Buffer.allocUnsafe(MESSAGE_MAX);
+  let scratch = Buffer.allocUnsafe(MESSAGE_MAX_BYTES);
   let isCopying = false;
   let isOpen = true;
   let seen = 0;
@@ -82,7 +83,7 @@ export function answerDatagrams(
       counters.dropped("send-queue");
       return;
     } else if (!isCopying) {
-      scratch = Buffer.allocUnsafe(MESSAGE_MAX);
+      scratch = Buffer.allocUnsafe(MESSAGE_MAX_BYTES);
       isCopying = true;
     }
     let length = answerer.answer(query, query.length, scratch, false);
