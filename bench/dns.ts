@@ -152,21 +152,29 @@ async function startServers(
     args: [`GOMAXPROCS=${cores}`, "taskset", "-c", core, await requireCoreDns(), "-conf", corefile],
     log: join(daemons.folder, `coredns-${cores}.log`),
   });
+  const options = {
+    kubeconfig: kubeconfigPath,
+    listen: `127.0.0.1:${ours.port}`,
+    "metrics-address": "127.0.0.1:0",
+    processes: String(cores),
+    // As much in one datagram as CoreDNS sends.
+    "max-udp-size": "4096",
+  };
+  const flags = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
+  const command = [ISTHMUS, "dns", ...flags];
   await daemons.start({
     name: "isthmus",
     file: "/usr/bin/env",
     args: [
-      ...["-C", REPOSITORY, "taskset", "-c", core, process.execPath, "--import", "tsx", ISTHMUS],
-      ...["dns", "--kubeconfig", kubeconfigPath, "--listen", `127.0.0.1:${ours.port}`],
-      // As much in one datagram as CoreDNS sends.
-      ...[
-        "--processes",
-        String(cores),
-        "--max-udp-size",
-        "4096",
-        "--metrics-address",
-        "127.0.0.1:0",
-      ],
+      "-C",
+      REPOSITORY,
+      "taskset",
+      "-c",
+      core,
+      process.execPath,
+      "--import",
+      "tsx",
+      ...command,
     ],
     log: join(daemons.folder, `isthmus-${cores}.log`),
   });
