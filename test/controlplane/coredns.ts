@@ -1,8 +1,10 @@
 // A real CoreDNS on loopback: a Corefile in, a running server out, gone for good after stop or when this process ends.
 
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { createSocket } from "node:dgram";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { requireCoreDns } from "./binaries.ts";
@@ -60,14 +62,25 @@ export async function startCoreDns(options: {
   }
 }
 
-/** For UDP; CoreDNS says so when the same port is taken for TCP. */
-export function findFreePort(host: string): Promise<number> {
-  const probe = createSocket("udp4");
-  return new Promise((resolve, reject) => {
-    probe.once("error", reject);
-    probe.bind(0, host, () => {
-      const { port } = probe.address();
-      probe.close(() => resolve(port));
-    });
-  });
+/** Free for TCP and for UDP; somebody may still be faster. */
+export async function findFreePort(host: string): Promise<number> {
+  for (;;) {
+    const listener = createServer();
+    const socket = createSocket("udp4");
+    try {
+      listener.listen(0, host);
+      await once(listener, "listening");
+      const address = listener.address();
+      if (address === null || typeof address === "string") throw new Error("no port was named");
+      const bound = once(socket, "listening");
+      socket.bind(address.port, host);
+      await bound;
+      return address.port;
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && error.code === "EADDRINUSE")) throw error;
+    } finally {
+      listener.close();
+      socket.close();
+    }
+  }
 }

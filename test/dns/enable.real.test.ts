@@ -105,18 +105,22 @@ describe("with ServiceImports", () => {
     expect(await versions()).toEqual(before);
   });
 
-  test("a real CoreDNS takes the Corefile, may read what it needs, and answers both zones", async () => {
-    expect(await mustRun(dns("enable"))).toContain("by itself, usually within two minutes");
-    const coredns = await runAsCoreDns();
-    expect(await askOnce(coredns, { name: WEB, type: "A" })).toMatchObject({
-      rcode: "NOERROR",
-      isAuthoritative: true,
-      answer: [`${WEB}. 30 A 10.201.0.7`],
-    });
-    expect(await denies(coredns, "nobody.shop.svc.clusterset.local")).toBe(true);
-    const local = { name: "kubernetes.default.svc.cluster.local", type: "A" } as const;
-    expect((await askOnce(coredns, local)).answer).toHaveLength(1);
-  });
+  test(
+    "a real CoreDNS takes the Corefile, may read what it needs, and answers both zones",
+    async () => {
+      expect(await mustRun(dns("enable"))).toContain("by itself, usually within two minutes");
+      const coredns = await runAsCoreDns();
+      expect(await askOnce(coredns, { name: WEB, type: "A" })).toMatchObject({
+        rcode: "NOERROR",
+        isAuthoritative: true,
+        answer: [`${WEB}. 30 A 10.201.0.7`],
+      });
+      expect(await denies(coredns, "nobody.shop.svc.clusterset.local")).toBe(true);
+      const local = { name: "kubernetes.default.svc.cluster.local", type: "A" } as const;
+      expect((await askOnce(coredns, local)).answer).toHaveLength(1);
+    },
+    TIMEOUT_MS,
+  );
 
   test("run again it writes nothing, and says so", async () => {
     await mustRun(dns("enable"));
