@@ -20,7 +20,7 @@ import { type RealCluster, startCluster } from "../controlplane/cluster.ts";
 import { type RealCoreDns, startCoreDns } from "../controlplane/coredns.ts";
 import { anEndpoint, anExport, aService, aSlice, HEADLESS } from "../scenarios/objects.ts";
 import { eventually } from "../scenarios/poll.ts";
-import { askAll } from "./ask.ts";
+import { askAll, askOnce } from "./ask.ts";
 import { ACCEPTED, levelReplies, renderReply } from "./difference.ts";
 import { type IsthmusDns, startIsthmusDns } from "./isthmusDns.ts";
 import { denies } from "./kubeadm.ts";
@@ -106,7 +106,35 @@ test(
 );
 
 test(
-  "and still do when services, endpoints and a namespace have come, changed and gone",
+  "over UDP both send what fits, and TC where answers are missing; ours only there (RFC 2181, section 9)",
+  async () => {
+    const names = world.imports.map(
+      ({ metadata }) => `${metadata.name}.${metadata.namespace}.svc.${ZONE}.`,
+    );
+    const types = ["A", "AAAA", "SRV"] as const;
+    const questions = names.flatMap((name) => types.map((type) => ({ name, type })));
+    const whole = await askAll(ours, questions);
+    const cut = { coredns: 0, ours: 0 };
+    for (const [index, question] of questions.entries()) {
+      const all = new Set(whole[index]!.answer);
+      for (const udpSize of [512, 1232]) {
+        const theirs = await askOnce(coredns, question, { udpSize });
+        const own = await askOnce(ours, question, { udpSize });
+        expect(own.answer.every((line) => all.has(line))).toBe(true);
+        expect(own.isTruncated).toBe(own.answer.length < all.size);
+        expect(own.isTruncated ? theirs.isTruncated : true).toBe(true);
+        if (own.isTruncated) cut.ours += 1;
+        if (theirs.isTruncated) cut.coredns += 1;
+      }
+    }
+    expect(cut.ours).toBeGreaterThan(0);
+    expect(cut.coredns).toBeGreaterThan(cut.ours);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  "both still answer the same when services, endpoints and a namespace have come, changed and gone",
   async () => {
     const before = world;
     const { imports, slices } = generateWorld(SEED + 1, SERVICES);
@@ -166,7 +194,7 @@ async function replaceAll<T extends KubeObject>(
 }
 
 test(
-  "and do for what the real controllers write, of a real and of an embedded cluster",
+  "both answer the same for what the real controllers write, of a real and of an embedded cluster",
   async () => {
     const context = createContext();
     onTestFinished(() => context.end());
