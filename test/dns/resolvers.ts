@@ -1,7 +1,7 @@
 // Test tool: the room's outside: starts it, sends orders in, gets answers out; and says in one sentence what the machine lacks.
 
 import { execFileSync, spawn } from "node:child_process";
-import { accessSync, constants, mkdtempSync, rmSync } from "node:fs";
+import { accessSync, constants, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -55,6 +55,13 @@ export function requireTool(tool: Tool): string {
   }
   throw new Error(
     `The tests with real resolvers need ${tool}: install the Debian package ${PACKAGES[tool]}.`,
+  );
+}
+
+function requireHeader(path: string, debianPackage: string): void {
+  if (existsSync(path)) return;
+  throw new Error(
+    `The tests with real resolvers need ${path}: install the Debian package ${debianPackage}.`,
   );
 }
 
@@ -135,6 +142,7 @@ export function buildClients(): {
 } {
   const folder = mkdtempSync(join(tmpdir(), "isthmus-resolver-"));
   const [glibc, musl] = [join(folder, "glibc"), join(folder, "musl")];
+  requireHeader("/usr/include/netdb.h", "libc6-dev");
   execFileSync(requireTool("gcc"), ["-o", glibc, SOURCE]);
   execFileSync(requireTool("musl-gcc"), ["-static", "-o", musl, SOURCE]);
   return { glibc, musl, remove: () => rmSync(folder, { recursive: true, force: true }) };
