@@ -123,13 +123,18 @@ const corefile = fc
   );
 const source = fc.constantFrom<ZoneSource>(OWN, STUB);
 
-function tryEnable(text: string, source: ZoneSource): string | undefined {
+/** Undefined where it is refused in a sentence; any other failure is one of the test. */
+function attempt(edit: () => string): string | undefined {
   try {
-    return enableZone(text, ZONE, source);
+    return edit();
   } catch (error) {
     if (error instanceof CorefileError) return undefined;
     throw error;
   }
+}
+
+function tryEnable(text: string, source: ZoneSource): string | undefined {
+  return attempt(() => enableZone(text, ZONE, source));
 }
 
 test("disable takes away exactly what enable added, and enabling twice is enabling once", () => {
@@ -175,6 +180,37 @@ test("two zones come and go in any order", () => {
       expect(disableZone(second, "second.local")).toBe(text);
     }),
     { numRuns: 500 },
+  );
+});
+
+test("whatever the text is, it is changed and changed back, or refused in a sentence", () => {
+  const mark = "# isthmus dns enable clusterset.local";
+  const piece = fc.constantFrom(
+    ...`{ } # " \\ .:53 kubernetes multicluster , (x) {$X} cluster.local ${ZONE} bind a`.split(" "),
+    "\n",
+    " ",
+    "\r\n",
+    "\t",
+    "import x",
+    " {\n",
+    "\n}\n",
+    ".:53 {\n",
+    "\nkubernetes a",
+    `${mark} (block)\n`,
+    `\n${mark} (zone, option, braces, break, key:a)\n`,
+  );
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 25 }), source, (pieces, source) => {
+      const text = pieces.join("");
+      // What is left of earlier runs, however mangled, goes first.
+      const plain = attempt(() => disableZone(text, ZONE));
+      if (plain === undefined) return;
+      const enabled = tryEnable(plain, source);
+      if (enabled === undefined) return;
+      expect(disableZone(enabled, ZONE)).toBe(plain);
+      expect(enableZone(enabled, ZONE, source)).toBe(enabled);
+    }),
+    { numRuns: 3_000 },
   );
 });
 

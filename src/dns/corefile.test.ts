@@ -119,6 +119,14 @@ describe("edits in between", () => {
     expect(servesZone(byHand, ZONE)).toBe(true);
   });
 
+  test("our comment behind somebody's words takes no words with it", () => {
+    const moved = KUBEADM.replace(
+      "    loop\n",
+      "    loop # isthmus dns enable clusterset.local (zone, option): undo it\n",
+    );
+    expect(disableZone(moved, ZONE)).toBe(moved);
+  });
+
   test("a second zone joins the first, and each can go without the other", () => {
     const both = enableZone(enable(KUBEADM), "other.local", OWN);
     expect(both).toContain("multicluster clusterset.local other.local\n");

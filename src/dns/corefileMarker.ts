@@ -34,13 +34,14 @@ export function renderMarker(zone: string, additions: readonly Addition[]): stri
   return `# isthmus dns enable ${zone} (${additions.join(", ")}): undo it with isthmus dns disable`;
 }
 
+/** On lines of their own: with words in front of it a comment is somebody's copy, and its line not ours to cut. */
 export function findMarkers(corefile: Corefile): readonly Marker[] {
-  return corefile.comments.flatMap(({ start, end }) => {
-    const match = MARKER.exec(corefile.text.slice(start, end));
-    const [, zone = "", additions = ""] = match ?? [];
-    return match === null
-      ? []
-      : [{ start, end, zone, additions: additions.split(", ") as Addition[] }];
+  const { text, comments } = corefile;
+  return comments.flatMap(({ start, end }) => {
+    const match = MARKER.exec(text.slice(start, end));
+    if (match === null || text.slice(findLineStart(text, start), start).trim() !== "") return [];
+    const [, zone = "", additions = ""] = match;
+    return [{ start, end, zone, additions: additions.split(", ") as Addition[] }];
   });
 }
 
