@@ -130,10 +130,12 @@ function exchangeUdp({ server, query, clock }: Exchange, done: Done): () => void
     if (idOf(bytes) === idOf(query) && isResponseTo(bytes, query)) once.settle(bytes);
   });
   socket.on("error", () => once.settle(undefined));
-  // Connected: the kernel lets nothing through but what comes from this address and port.
-  socket.connect(server.port, server.host, () => {
+  // Connected: the kernel lets nothing through but what comes from this address and port. A callback of `connect` would be given its
+  // failure too, such as no route there, in place of "error".
+  socket.on("connect", () => {
     if (!once.isSettled()) socket.send(query, () => undefined);
   });
+  socket.connect(server.port, server.host);
   return once.cancel;
 }
 
