@@ -127,6 +127,18 @@ describe("a query for another zone", () => {
     expect(long.answer).toHaveLength(60);
   });
 
+  test("from a network that asks too much is told to use TCP, and the upstream is not asked", async () => {
+    const upstream = await anUpstream((query) => [respond(query, ...many)]);
+    const { at } = await aDnsServer({ forward: [upstream.at], answersPerSecond: 1 });
+    const query = encodeQuery(NAME, { udpSize: 1_232, id: 0x0203 });
+    expect((await askUdp(at, query)).length).toBeGreaterThan(500);
+    const slipped = await askUdp(at, query);
+    expect(slipped.length).toBeLessThanOrEqual(query.length);
+    expect(slipped.readUInt16BE(0)).toBe(0x0203);
+    expect(decodeReply(slipped)).toMatchObject({ rcode: "NOERROR", isTruncated: true, answer: [] });
+    expect(upstream.queries).toHaveLength(1);
+  });
+
   test("over TCP is asked again over TCP when the upstream cut its answer", async () => {
     const upstream = await anUpstream(
       (query) => [truncated(query)],
@@ -246,6 +258,16 @@ describe("an upstream that is no help", () => {
     const answer = await forwardOnce([at, good.at], { clock: new VirtualClock() });
     expect(decodeReply(answer).answer).toHaveLength(1);
     const none = await forwardOnce([at], { clock: new VirtualClock() });
+    expect(decodeReply(none).rcode).toBe("SERVFAIL");
+  });
+
+  test("where no route leads, is passed over at once, and ends nothing but the attempt", async () => {
+    // Nobody may send there without asking the kernel first: as with a route that is gone, connecting fails.
+    const nowhere = { host: "255.255.255.255", port: 53 };
+    const good = await anUpstream((query) => [respond(query, 2)]);
+    const answer = await forwardOnce([nowhere, good.at], { clock: new VirtualClock() });
+    expect(decodeReply(answer).answer).toHaveLength(1);
+    const none = await forwardOnce([nowhere], { clock: new VirtualClock() });
     expect(decodeReply(none).rcode).toBe("SERVFAIL");
   });
 

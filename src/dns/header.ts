@@ -43,6 +43,14 @@ export function cutToQuestion(message: Uint8Array, length: number): number {
   return end + OPT_BYTES;
 }
 
+/** The query as an answer that says nothing yet, written to `out`; answers its length. */
+export function writeEmptyAnswer(query: Uint8Array, out: Uint8Array): number {
+  out.set(query);
+  out[2] = ((out[2] ?? 0) & 0x79) | FLAG.QR;
+  out[3] = FLAG_RA;
+  return query.length;
+}
+
 /** What is said when nobody could be asked: the question again and SERVFAIL. Empty when the query has no question. */
 export function renderServfail(query: Uint8Array): Buffer {
   const end = questionEnd(query, query.length);

@@ -3,7 +3,7 @@
 import { createSocket, type RemoteInfo, type Socket } from "node:dgram";
 import { isIPv6 } from "node:net";
 import { SAMPLE_EVERY } from "./counters.ts";
-import { cutToQuestion, rcodeOf } from "./header.ts";
+import { cutToQuestion, rcodeOf, writeEmptyAnswer } from "./header.ts";
 import { type Endpoint, explainListenFailure, type Responder } from "./responder.ts";
 import { MESSAGE_MAX_BYTES } from "./wire.ts";
 
@@ -91,10 +91,12 @@ export function answerDatagrams(
       counters.dropped("no-query");
       return;
     }
-    if (length < 0) {
+    if (length < 0 && verdict === "answer") {
       forward(query, client, answerer.lastType);
       return;
     }
+    // Whoever is to come again over TCP need not be asked for now, nor may he be sent what others say.
+    if (length < 0) length = writeEmptyAnswer(query, scratch);
     counters.answered(answerer.lastZone, answerer.lastType, answerer.lastRcode);
     if (verdict === "slip") {
       length = cutToQuestion(scratch, length);
