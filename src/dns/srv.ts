@@ -60,8 +60,10 @@ export function planServerSets(servers: readonly Server[], port?: PortName): rea
     for (const { number } of those) {
       if (number === undefined) continue;
       const known = targets.get(target);
-      if (known === undefined) targets.set(target, { numbers: [number], addresses: [address] });
-      else addTo(known, number, address);
+      const { numbers, addresses } = known ?? { numbers: new Set(), addresses: new Map() };
+      if (known === undefined) targets.set(target, { numbers, addresses });
+      numbers.add(number);
+      addresses.set(address.words.join(), address);
     }
   }
   if (targets.size === 0) return [];
@@ -70,24 +72,15 @@ export function planServerSets(servers: readonly Server[], port?: PortName): rea
   const additional: NamedAddress[] = [];
   for (const [target, { numbers, addresses }] of targets) {
     for (const number of numbers) records.push({ weight, port: number, target });
-    for (const address of addresses) additional.push({ name: target, address });
+    for (const address of addresses.values()) additional.push({ name: target, address });
   }
   return [{ type: "SRV", servers: records, additional }];
 }
 
+/** Mostly one of each. But nothing keeps a cluster from giving ten thousand endpoints one name: no list that is searched for each. */
 interface Target {
-  readonly numbers: number[];
-  readonly addresses: Address[];
-}
-
-/** Few: an endpoint has one address of each family, and no more ports than a service has. */
-function addTo({ numbers, addresses }: Target, number: number, address: Address): void {
-  if (!numbers.includes(number)) numbers.push(number);
-  if (!addresses.some((one) => isSameAddress(one, address))) addresses.push(address);
-}
-
-function isSameAddress(a: Address, b: Address): boolean {
-  return a.family === b.family && a.words.every((word, at) => word === b.words[at]);
+  readonly numbers: Set<number>;
+  readonly addresses: Map<string, Address>;
 }
 
 /** A hundred shared among all, and never nothing. The same arithmetic as in CoreDNS, so that it rounds alike. */
