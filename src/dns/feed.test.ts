@@ -206,6 +206,28 @@ describe("an API server that goes away", () => {
     await clock.advance(60_000);
     expect(feed.isSynced()).toBe(true);
   });
+
+  test("and forgets a version while other objects were not read yet does not keep the feed waiting", async () => {
+    const { clock, cluster, store, start } = await aWorld();
+    await store.create(SERVICE_IMPORT, aWebImport());
+    const imports = { resource: "serviceimports" };
+    const faults = [
+      cluster.faults.add({ match: { resource: "endpointslices" }, disconnect: true }),
+      cluster.faults.add({ match: { ...imports, verb: "watch" }, fail: { status: 410 } }),
+    ];
+    const feed = start();
+    await clock.advance(10);
+    const list = cluster.faults.add({ match: { ...imports, verb: "list" }, disconnect: true });
+    await clock.advance(60_000);
+    expect(feed.isSynced()).toBe(false);
+    for (const fault of faults) fault.remove();
+    await clock.advance(60_000);
+    list.remove();
+    // They are read again, and are as they were: no change will ever tell.
+    await clock.advance(60_000);
+    expect(feed.waitsFor()).toBeUndefined();
+    expect(feed.isSynced()).toBe(true);
+  });
 });
 
 test("a cluster without the definitions is waited for", async () => {

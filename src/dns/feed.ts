@@ -62,6 +62,7 @@ export function startFeed(options: FeedOptions): Feed {
   let timer: Timer | undefined;
   let serial = options.serial;
   let restUntilMs = -Infinity;
+  let isRead = false;
   let isSynced = false;
   let isStopped = false;
 
@@ -166,21 +167,25 @@ export function startFeed(options: FeedOptions): Feed {
     return { owner: serviceOwner(key.slice(0, slash), key.slice(slash + 1)), names: [] };
   }
 
+  function noteRead(): void {
+    isRead = true;
+    renderLater(0);
+  }
+
   function finishSync(): void {
-    if (isSynced || isStopped || !informers.every(({ informer }) => informer.isSynced())) return;
+    if (isSynced || isStopped || !isRead) return;
     isSynced = true;
     log.info("all objects are read", { services: [...imports.keys()].length });
     options.onSynced();
   }
 
   tell(renderZone(zone));
-  for (const { informer } of informers) {
-    // Rejects when it is stopped before: then nobody waits for it.
-    informer.whenSynced().then(
-      () => renderLater(0),
-      () => undefined,
-    );
-  }
+  // Each of them once, not all at one time: an API server that restarts meanwhile may have forgotten what we know of one of them, and
+  // when nothing changed nobody would say so. Rejects when one is stopped before: then nobody waits for it.
+  Promise.all(informers.map(({ informer }) => informer.whenSynced())).then(
+    noteRead,
+    () => undefined,
+  );
 
   return {
     isSynced: () => isSynced,
