@@ -53,6 +53,8 @@ export interface Member {
 const BATCH_BYTES = 256 * 1_024;
 /** It reports every second. Starting may take longer, on a machine that is busy. */
 const SILENT_MS = 60_000;
+/** Who was stopped for a minute may have been the reader: then all that the process said meanwhile is still to be heard. */
+const HEARING_MS = 5_000;
 
 export function createMember(options: MemberOptions): Member {
   const { child, config, state, clock } = options;
@@ -65,13 +67,17 @@ export function createMember(options: MemberOptions): Member {
   let isOpen = false;
   let report: Report | undefined;
   let heardMs = clock.monotonic();
+  let isSuspect = false;
   let watchdog = guard(SILENT_MS);
 
   function guard(delayMs: number): Timer {
     return clock.schedule(delayMs, () => {
       const leftMs = heardMs + SILENT_MS - clock.monotonic();
-      if (leftMs > 0) watchdog = guard(leftMs);
-      else child.kill();
+      if (leftMs <= 0 && isSuspect) child.kill();
+      else {
+        isSuspect = leftMs <= 0;
+        watchdog = guard(isSuspect ? HEARING_MS : leftMs);
+      }
     });
   }
 

@@ -237,9 +237,20 @@ describe("a server process that dies", () => {
       children[0]!.say({ kind: "report", report: aReport() });
     }
     expect(children[0]!.isKilled).toBe(false);
-    await clock.advance(61_000);
+    await clock.advance(66_000);
     expect(children[0]!.isKilled).toBe(true);
     expect(children).toHaveLength(2);
+  });
+
+  test("is not ended because the reader was stopped and could not hear it", async () => {
+    const { clock, children } = aPool(1);
+    children[0]!.say({ kind: "hello" });
+    for (let minute = 0; minute < 3; minute++) {
+      // Timers come first when a process goes on, then what others said meanwhile.
+      await clock.advance(60_000);
+      children[0]!.say({ kind: "report", report: aReport() });
+    }
+    expect(children[0]!.isKilled).toBe(false);
   });
 
   test("because its sockets cannot be opened is tried again", async () => {
