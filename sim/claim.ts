@@ -122,6 +122,8 @@ export class Claims {
       (key) => key.endsWith(` export ${service}`) && !key.startsWith(`${cluster} `),
     );
     if (slicesMs === undefined || exportedMs === undefined || others.length > 0) return;
+    // Endpoints older than the Service as it is now may have ports that it no longer has: they lead nowhere.
+    if (slicesMs < (this.#since.get(`${cluster} service ${service}`) ?? 0)) return;
     if (this.#nowMs() - Math.max(slicesMs, exportedMs) < SEEN_MS) return;
     this.#report(
       "no cluster takes its own endpoints away",
