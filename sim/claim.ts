@@ -34,6 +34,8 @@ export class Claims {
   readonly #clusterOf: (id: string) => number | undefined;
   /** "cluster kind namespace/name" to when it last changed. */
   readonly #since = new Map<string, number>();
+  /** The same to the ports that it has, as "name protocol". */
+  readonly #ports = new Map<string, readonly string[]>();
   readonly #beats = new Map<string, Beat>();
 
   constructor(report: Report, nowMs: () => number, clusterOf: (id: string) => number | undefined) {
@@ -65,6 +67,7 @@ export class Claims {
       const { metadata, spec } = object as Service;
       if (metadata.labels?.[MANAGED_LABEL] === "true") return;
       this.#note(cluster, `service ${key}`, type !== "DELETED" && spec?.type !== "ExternalName");
+      this.#ports.set(`${cluster} service ${key}`, namePorts(spec?.ports));
     } else if (resource === "endpointslices.discovery.k8s.io") {
       this.#noteSlice(cluster, change, isAgent);
     } else if (resource === "serviceimports.multicluster.x-k8s.io") {
@@ -79,11 +82,13 @@ export class Claims {
   }
 
   #noteSlice(cluster: number, { type, object }: Change, isAgent: boolean): void {
-    const { metadata, endpoints } = object as EndpointSlice;
+    const { metadata, endpoints, ports } = object as EndpointSlice;
     const { labels = {}, namespace = "" } = metadata;
     if (labels[MANAGED_BY_LABEL] !== SLICE_MANAGER) {
       const isThere = type !== "DELETED" && (endpoints ?? []).length > 0;
-      this.#note(cluster, `slice ${namespace}/${labels[KUBE_SERVICE_NAME_LABEL]}`, isThere);
+      const what = `slice ${namespace}/${labels[KUBE_SERVICE_NAME_LABEL]}`;
+      this.#note(cluster, what, isThere);
+      this.#ports.set(`${cluster} ${what}`, namePorts(ports));
       return;
     }
     if (type !== "DELETED" || !isAgent) return;
@@ -114,6 +119,13 @@ export class Claims {
     }
   }
 
+  /** Endpoints that have not followed a change of the Service's ports are of no use. */
+  #leadsSomewhere(cluster: number, service: string): boolean {
+    const ports = this.#ports.get(`${cluster} service ${service}`) ?? [];
+    const reached = this.#ports.get(`${cluster} slice ${service}`) ?? [];
+    return reached.some((port) => ports.includes(port));
+  }
+
   /** What nobody else exports cannot lose a merge. */
   #checkOwn(cluster: number, service: string): void {
     const slicesMs = this.#since.get(`${cluster} slice ${service}`);
@@ -122,12 +134,17 @@ export class Claims {
       (key) => key.endsWith(` export ${service}`) && !key.startsWith(`${cluster} `),
     );
     if (slicesMs === undefined || exportedMs === undefined || others.length > 0) return;
-    // Endpoints older than the Service as it is now may have ports that it no longer has: they lead nowhere.
-    if (slicesMs < (this.#since.get(`${cluster} service ${service}`) ?? 0)) return;
+    if (!this.#leadsSomewhere(cluster, service)) return;
     if (this.#nowMs() - Math.max(slicesMs, exportedMs) < SEEN_MS) return;
     this.#report(
       "no cluster takes its own endpoints away",
       `cluster ${cluster} deleted a slice of its own ${service}, which it exports`,
     );
   }
+}
+
+function namePorts(
+  ports: readonly { readonly name?: string; readonly protocol?: string }[] = [],
+): readonly string[] {
+  return ports.map(({ name = "", protocol = "TCP" }) => `${name} ${protocol}`);
 }
