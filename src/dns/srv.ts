@@ -60,10 +60,8 @@ export function planServerSets(servers: readonly Server[], port?: PortName): rea
     for (const { number } of those) {
       if (number === undefined) continue;
       const known = targets.get(target);
-      const { numbers, addresses } = known ?? { numbers: new Set(), addresses: new Map() };
-      if (known === undefined) targets.set(target, { numbers, addresses });
-      numbers.add(number);
-      addresses.set(address.words.join(), address);
+      if (known === undefined) targets.set(target, { numbers: [number], addresses: [address] });
+      else addTo(known, number, address);
     }
   }
   if (targets.size === 0) return [];
@@ -72,15 +70,32 @@ export function planServerSets(servers: readonly Server[], port?: PortName): rea
   const additional: NamedAddress[] = [];
   for (const [target, { numbers, addresses }] of targets) {
     for (const number of numbers) records.push({ weight, port: number, target });
-    for (const address of addresses.values()) additional.push({ name: target, address });
+    for (const address of addresses) additional.push({ name: target, address });
   }
   return [{ type: "SRV", servers: records, additional }];
 }
 
-/** Mostly one of each. But nothing keeps a cluster from giving ten thousand endpoints one name: no list that is searched for each. */
 interface Target {
-  readonly numbers: Set<number>;
-  readonly addresses: Map<string, Address>;
+  readonly numbers: number[];
+  readonly addresses: Address[];
+  /** Numbers, and addresses as text, from the second on: most targets have one of each. */
+  seen?: Set<number | string>;
+}
+
+/** Mostly few. But nothing keeps a cluster from giving ten thousand endpoints one name: no list is searched for each of them. */
+function addTo(target: Target, number: number, address: Address): void {
+  const { numbers, addresses } = target;
+  target.seen ??= new Set([...numbers, ...addresses.map(keyOf)]);
+  const { seen } = target;
+  const key = keyOf(address);
+  if (!seen.has(number)) numbers.push(number);
+  if (!seen.has(key)) addresses.push(address);
+  seen.add(number).add(key);
+}
+
+/** Of one word or four, so no address of one family is one of the other. */
+function keyOf(address: Address): string {
+  return address.words.join();
 }
 
 /** A hundred shared among all, and never nothing. The same arithmetic as in CoreDNS, so that it rounds alike. */
