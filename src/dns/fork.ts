@@ -3,7 +3,7 @@
 
 import cluster from "node:cluster";
 import process from "node:process";
-import type { Clock } from "../ports/clock.ts";
+import type { Clock, Timer } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import { detachChange, type FromServer, type ToServer } from "./channel.ts";
 import type { Child } from "./member.ts";
@@ -38,6 +38,22 @@ export function createFork(): () => Child {
   };
 }
 
+/** Every second, but never a second one before the first is on its way: a reader that is stopped hears nothing for as long as it likes. */
+export function repeatReport(clock: Clock, report: () => Promise<void>): Timer {
+  let isUnderWay = false;
+  async function send(): Promise<void> {
+    isUnderWay = true;
+    await report();
+    isUnderWay = false;
+  }
+  let timer = clock.schedule(REPORT_MS, tick);
+  function tick(): void {
+    timer = clock.schedule(REPORT_MS, tick);
+    if (!isUnderWay) void send();
+  }
+  return { cancel: () => timer.cancel() };
+}
+
 /** Resolves when the reader says so, or the signal; a reader that is gone ends the process at once. */
 export async function runServerProcess(options: {
   readonly clock: Clock;
@@ -56,11 +72,7 @@ export async function runServerProcess(options: {
   async function report(): Promise<void> {
     if (server !== undefined) await tell({ kind: "report", report: server.report() });
   }
-  let timer = clock.schedule(REPORT_MS, tick);
-  function tick(): void {
-    void report();
-    timer = clock.schedule(REPORT_MS, tick);
-  }
+  const timer = repeatReport(clock, report);
 
   async function open(): Promise<void> {
     try {
