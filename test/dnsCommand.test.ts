@@ -84,6 +84,12 @@ class Run {
     return { status: answer.status, body: await answer.text() };
   }
 
+  /** Of its data, in seconds. */
+  async age(): Promise<number> {
+    const { body } = await this.ask("/metrics");
+    return Number(/^isthmus_dns_data_age_seconds (.+)$/m.exec(body)?.[1]);
+  }
+
   ready(): Promise<void> {
     return eventually("it is ready", async () => {
       const { status, body } = await this.ask("/readyz");
@@ -166,13 +172,9 @@ describe("isthmus dns", () => {
     });
     expect(await resolver.resolve4(WEB)).toEqual([WEB_IP]);
     expect((await run.ask("/readyz")).status).toBe(200);
-    const age = async (): Promise<number> => {
-      const { body } = await run.ask("/metrics");
-      return Number(/^isthmus_dns_data_age_seconds (.+)$/m.exec(body)?.[1]);
-    };
-    const before = await age();
+    const before = await run.age();
     await eventually("its data grows older", async () => {
-      expect(await age()).toBeGreaterThan(before);
+      expect(await run.age()).toBeGreaterThan(before);
     });
   });
 
@@ -227,6 +229,8 @@ describe("isthmus dns --headless near", () => {
       expect(run.said("cluster does not answer yet").length).toBeGreaterThan(1);
     });
     expect((await run.ask("/readyz")).body).toBe("It is not known yet where the server is.\n");
+    // Whoever watches the age alone learns of it too.
+    expect(await run.age()).toBeGreaterThan(0);
     expect(await run.stop()).toBe(0);
   });
 

@@ -30,6 +30,7 @@ export async function runDns(context: CliContext, flags: DnsFlags): Promise<void
   }
   const settings = parseDnsFlags(flags, { random, nowMs: clock.now() });
   const config = chooseConfig(context, flags);
+  const startedMs = clock.monotonic();
   const undo: (() => Promise<void>)[] = [];
   try {
     const { servers, at } = await startServers(context, settings, log);
@@ -41,7 +42,7 @@ export async function runDns(context: CliContext, flags: DnsFlags): Promise<void
       servers,
       feed: {
         isSynced: () => served.feed?.isSynced() ?? false,
-        ageMs: () => served.feed?.ageMs() ?? 0,
+        ageMs: () => served.feed?.ageMs() ?? clock.monotonic() - startedMs,
       },
     });
     const listener = await serveRegistry(flags.metricsAddress, registry, () =>
