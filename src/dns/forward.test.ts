@@ -129,7 +129,8 @@ describe("a query for another zone", () => {
 
   test("from a network that asks too much is told to use TCP, and the upstream is not asked", async () => {
     const upstream = await anUpstream((query) => [respond(query, ...many)]);
-    const { at } = await aDnsServer({ forward: [upstream.at], answersPerSecond: 1 });
+    const limits = { forward: [upstream.at], answersPerSecond: 1 };
+    const { at } = await aDnsServer(limits, new VirtualClock());
     const query = encodeQuery(NAME, { udpSize: 1_232, id: 0x0203 });
     expect((await askUdp(at, query)).length).toBeGreaterThan(500);
     const slipped = await askUdp(at, query);

@@ -5,6 +5,7 @@ import { createSocket } from "node:dgram";
 import { Resolver } from "node:dns/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { VirtualClock } from "../../test/clock.ts";
 import { decodeReply } from "../../test/dns/ask.ts";
 import {
   aDnsServer,
@@ -135,7 +136,7 @@ describe("over UDP", () => {
   });
 
   test("a network that asks too much is told to use TCP, with less than it sent, or nothing", async () => {
-    const { at, server } = await aDnsServer({ answersPerSecond: 1 });
+    const { at, server } = await aDnsServer({ answersPerSecond: 1 }, new VirtualClock());
     const query = encodeQuery(BIG, { udpSize: 1_232 });
     const answers = [await askUdp(at, query), await askUdp(at, query)];
     expect(answers[0]!.length).toBeGreaterThan(500);
