@@ -1,34 +1,22 @@
-// Servers and their ports in, SRV records out: what records.test.ts cannot see.
-
 import { expect, test } from "vitest";
-import { planServerSets, type Server } from "./srv.ts";
+import { parseAddress } from "../core/address.ts";
+import { MOST_SERVERS, planServerSets, type Server } from "./srv.ts";
 
-/** Counts how often anybody looks at an address. */
-function aCrowd(count: number, looks: { count: number }): readonly Server[] {
-  return Array.from({ length: count }, (_, index) => ({
-    target: "same.east.web.shop.svc",
-    address: {
-      family: "IPv4",
-      get words() {
-        looks.count += 1;
-        return [index];
-      },
-    },
-    ports: [{ name: "http", protocol: "tcp", number: index }],
-  }));
+const PORTS = [{ name: "db", protocol: "tcp", number: 5432 }];
+
+function aServer(at: number, target: string): Server {
+  return { target, address: parseAddress(`10.${at >> 8}.${at & 255}.1`)!, ports: PORTS };
 }
 
-test("endpoints that all have one name cost what they are, not the square of it", () => {
-  const looks = { count: 0 };
-  const [set] = planServerSets(aCrowd(1_000, looks));
-  expect(set?.servers).toHaveLength(1_000);
-  expect(set?.additional).toHaveLength(1_000);
-  expect(looks.count).toBeLessThanOrEqual(2_000);
-});
+function count(servers: readonly Server[]) {
+  const [set] = planServerSets(servers, PORTS[0]);
+  return { servers: set!.servers.length, additional: set!.additional.length };
+}
 
-test("an address that is given twice under one name is told once, and so is a port", () => {
-  const looks = { count: 0 };
-  const [set] = planServerSets([...aCrowd(2, looks), ...aCrowd(3, looks)]);
-  expect(set?.servers.map(({ port }) => port)).toEqual([0, 1, 2]);
-  expect(set?.additional.map(({ address }) => address.words)).toEqual([[0], [1], [2]]);
+test("what one name leads to is bounded, however many endpoints a cluster has", () => {
+  const many = Array.from({ length: MOST_SERVERS + 1 }, (_, at) => aServer(at, `pod-${at}`));
+  expect(count(many.slice(1))).toEqual({ servers: MOST_SERVERS, additional: MOST_SERVERS });
+  expect(count(many)).toEqual({ servers: MOST_SERVERS, additional: MOST_SERVERS });
+  const alike = many.map(({ address }) => ({ target: "pod", address, ports: PORTS }));
+  expect(count(alike)).toEqual({ servers: 1, additional: MOST_SERVERS });
 });

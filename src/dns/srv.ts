@@ -13,6 +13,12 @@ export interface Port {
 
 export type PortName = Pick<Port, "name" | "protocol">;
 
+/**
+ * At one name. More than fit into any message (65,535 bytes over TCP, some 50 each): without a bound, endpoints times ports are
+ * what one cluster can make another hold.
+ */
+export const MOST_SERVERS = 2_048;
+
 /** One address that serves. */
 export interface Server {
   /** The name of this address, relative to the zone. */
@@ -71,8 +77,9 @@ export function planServerSets(servers: readonly Server[], port?: PortName): rea
   for (const [target, { numbers, addresses }] of targets) {
     for (const number of numbers) records.push({ weight, port: number, target });
     for (const address of addresses) additional.push({ name: target, address });
+    if (records.length >= MOST_SERVERS) break;
   }
-  return [{ type: "SRV", servers: records, additional }];
+  return [{ type: "SRV", servers: records, additional: additional.slice(0, MOST_SERVERS) }];
 }
 
 interface Target {
