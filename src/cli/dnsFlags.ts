@@ -182,10 +182,12 @@ function parseRegions(texts: readonly string[]): ReadonlyMap<string, string> {
   return regions;
 }
 
+const MOST_PROCESSES = 64;
+
 /** More than the machine has cores helps nobody; each takes some 100 MB. */
 function parseProcesses(text: string): number {
-  if (text === "auto") return availableParallelism();
-  return parseNumber("--processes", text, { min: 1, max: 64 }, ' or "auto"');
+  if (text === "auto") return Math.min(availableParallelism(), MOST_PROCESSES);
+  return parseNumber("--processes", text, { min: 1, max: MOST_PROCESSES }, ' or "auto"');
 }
 
 function parseNumber(
