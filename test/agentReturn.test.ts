@@ -40,6 +40,24 @@ test("its first heartbeat does not wait for the second turn because the hub was 
   expect(waited).toBeLessThan(1);
 });
 
+test("a heartbeat that was lost on its way is made up for before the next would be due", async () => {
+  const { world, sites } = await open("east", "west");
+  const [east] = sites;
+  world.start();
+  await world.pass(30);
+  const ref = { namespace: HUB_NAMESPACE, name: east.id };
+  const renewTime = async () => (await world.hubStore.get(LEASE, ref))?.spec?.renewTime;
+  const lost = world.hub.faults.add({
+    match: { verb: "patch", resource: "leases", name: east.id },
+    disconnect: true,
+    times: 1,
+  });
+  await world.until("lost", 10, async () => lost.hits === 1);
+  const before = await renewTime();
+  const waited = await world.until("heard", 10, async () => (await renewTime()) !== before);
+  expect(waited).toBeLessThanOrEqual(2);
+});
+
 test.each([
   ["lost", 120, []],
   ["silent", 22, ["10.1.0.1"]],

@@ -51,6 +51,7 @@ const PREPARE_BACKOFF = { baseMs: 500, capMs: 15_000 };
 const PREPARE_BOUND_MS = 90_000;
 const HEARTBEAT_MS = 5_000;
 const HEARTBEAT_BOUND_MS = 4_000;
+const BEAT_BACKOFF = { baseMs: 2_000, capMs: HEARTBEAT_MS };
 /** The other troubles are for a person. */
 const PASSES_BY_ITSELF: ReadonlySet<string> = new Set(["hub", "cluster"]);
 
@@ -77,8 +78,15 @@ export function startAgent(options: AgentOptions): Agent {
       livenessOf: (source) => liveness.livenessOf(source),
       ...(contact === undefined ? {} : { isHubAway: () => contact.isAway() }),
     });
-    do await beat();
-    while (await pauseAfterBeat(HEARTBEAT_MS * (0.9 + 0.2 * random())));
+    let failures = 0;
+    do failures = (await beat()) ? 0 : failures + 1;
+    while (await pauseAfterBeat(chooseBeatPause(failures)));
+  }
+
+  /** One that was lost on its way is made up for at once: three lost in a row must not look like the end of the cluster. */
+  function chooseBeatPause(failures: number): number {
+    if (failures > 0) return backoffMs(BEAT_BACKOFF, failures, random);
+    return HEARTBEAT_MS * (0.9 + 0.2 * random());
   }
 
   /** Undefined when it is time to stop. */
@@ -115,17 +123,24 @@ export function startAgent(options: AgentOptions): Agent {
     }
   }
 
-  /** A cluster is heard while its API server answers: an agent that cannot see its pods must not vouch for them. */
-  async function beat(): Promise<void> {
+  /** True when the hub took it. A cluster is heard while its API server answers: an agent that cannot see its pods must not vouch for them. */
+  async function beat(): Promise<boolean> {
     isBeatDue = false;
-    if (!(await isClusterAnswering())) return;
+    if (!(await isClusterAnswering())) return false;
+    const isTaken = await tellHub();
+    reviewMembership();
+    return isTaken;
+  }
+
+  async function tellHub(): Promise<boolean> {
     try {
       await within(HEARTBEAT_BOUND_MS, (bound) => hub.heartbeat(cluster, bound));
       say("hub", undefined);
+      return true;
     } catch (error) {
       if (!signal.aborted) say("hub", `The hub took no heartbeat: ${describe(error)}`);
+      return false;
     }
-    reviewMembership();
   }
 
   async function isClusterAnswering(): Promise<boolean> {
