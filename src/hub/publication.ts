@@ -22,8 +22,11 @@ import { isSameData } from "../core/write.ts";
 import type { Clock, Timer } from "../ports/clock.ts";
 import { isStoreError, type Store, type StoreErrorCode } from "../ports/store.ts";
 import { runBounded } from "../runtime/bounded.ts";
-import { createFreshness, REMEMBER_MS } from "../runtime/freshness.ts";
+import { createFreshness } from "../runtime/freshness.ts";
 import { packEndpointShare, packServiceShare, type PackedShare, unpackSpec } from "./packed.ts";
+
+/** By then what was written has come back; if not, whether it is still there has to be looked at. */
+const SIGHT_MS = 5_000;
 
 export interface PublicationOptions {
   readonly cluster: ClusterId;
@@ -69,7 +72,7 @@ const ABOUT_ONE_OBJECT: readonly StoreErrorCode[] = [
 export function createPublication(options: PublicationOptions): Publication {
   const { cluster, store, clock, signal } = options;
   const namespace = memberNamespace(cluster);
-  const freshness = createFreshness(clock);
+  const freshness = createFreshness(clock, SIGHT_MS);
   const unseen = new Map<ServiceKey, Timer>();
   /** What a hub of an older release left out of what we wrote: it will not take it the next time either. */
   const pruned = new Map<string, { readonly resourceVersion: string; readonly asked: string }>();
@@ -138,7 +141,7 @@ export function createPublication(options: PublicationOptions): Publication {
       unseen.delete(service);
       options.onUnseen(service);
     };
-    unseen.set(service, clock.schedule(REMEMBER_MS, look));
+    unseen.set(service, clock.schedule(SIGHT_MS, look));
   }
 
   /** Throws the first refusal after the others had their turn: one slice that is refused must not hold back the rest. */

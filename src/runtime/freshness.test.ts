@@ -69,14 +69,26 @@ describe("what we wrote", () => {
     expect(freshness.isAhead(OWNER)).toBe(false);
   });
 
-  test("fades when the cache never shows it: a relist may have skipped it", async () => {
+  test("is forgotten for a later version: a relist may have skipped ours", () => {
+    const { freshness, read } = remembering();
+    freshness.wrote(OWNER, SERVICE, version("9"));
+    expect(read(version("8"))).toEqual(["9"]);
+    expect(read(version("10"))).toEqual(["10"]);
+    expect(freshness.isAhead(OWNER)).toBe(false);
+    freshness.wrote(OWNER, SERVICE, version("11"));
+    freshness.saw(OWNER, SERVICE, { before: version("10"), after: version("12") });
+    expect(freshness.isAhead(OWNER)).toBe(false);
+  });
+
+  test("fades when the cache never shows it, nor a version that can be told to be later", async () => {
     const { clock, freshness, read } = remembering();
     freshness.wrote(OWNER, SERVICE, version("2"));
     await clock.advance(REMEMBER_MS - 1);
-    expect(read(version("9"))).toEqual(["2"]);
+    expect(read(version("1"))).toEqual(["2"]);
+    expect(read(version("3a"))).toEqual(["2"]);
     await clock.advance(1);
     expect(freshness.isAhead(OWNER)).toBe(false);
-    expect(read(version("9"))).toEqual(["9"]);
+    expect(read(version("1"))).toEqual(["1"]);
   });
 
   test("last counts", () => {

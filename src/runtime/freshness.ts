@@ -5,8 +5,8 @@ import type { KubeObject, Resource } from "../api/object.ts";
 import type { Clock } from "../ports/clock.ts";
 import { keyOf } from "./informer.ts";
 
-/** A relist may skip the very version that we wrote; then the cache is right and the memory must fade. */
-export const REMEMBER_MS = 5_000;
+/** How far behind a watch may be. If the cache has moved on in a way that cannot be told, the memory must fade. */
+export const REMEMBER_MS = 30_000;
 
 interface Memory {
   readonly written: KubeObject;
@@ -29,7 +29,7 @@ export interface Freshness {
   isAhead(owner: string): boolean;
 }
 
-export function createFreshness(clock: Clock): Freshness {
+export function createFreshness(clock: Clock, rememberMs = REMEMBER_MS): Freshness {
   const owners = new Map<string, Map<string, Memory>>();
 
   function remember(
@@ -39,7 +39,7 @@ export function createFreshness(clock: Clock): Freshness {
     isDeleted: boolean,
   ): void {
     const memories = owners.get(owner) ?? new Map<string, Memory>();
-    const untilMs = clock.monotonic() + REMEMBER_MS;
+    const untilMs = clock.monotonic() + rememberMs;
     memories.set(nameOf(resource, written), { written, isDeleted, untilMs });
     owners.set(owner, memories);
   }
@@ -81,15 +81,26 @@ export function createFreshness(clock: Clock): Freshness {
   };
 }
 
-/** Events come in order: any other version of the object is older than what we wrote. */
+/** The version that we wrote, or a later one: a relist may skip ours. */
 function isSeen(
   memory: Memory,
   before: KubeObject | undefined,
   after: KubeObject | undefined,
 ): boolean {
-  const { uid, resourceVersion } = memory.written.metadata;
+  const { uid, resourceVersion = "" } = memory.written.metadata;
   if (memory.isDeleted) return after?.metadata.uid !== uid;
-  return [before, after].some((object) => object?.metadata.resourceVersion === resourceVersion);
+  return [before, after].some((object) => {
+    const seen = object?.metadata.resourceVersion ?? "";
+    return seen === resourceVersion || isLaterVersion(seen, resourceVersion);
+  });
+}
+
+const COUNTED = /^[1-9][0-9]*$/u;
+
+/** Versions of one kind of object count upwards; one that is no number tells nothing. */
+function isLaterVersion(one: string, other: string): boolean {
+  if (!COUNTED.test(one) || !COUNTED.test(other)) return false;
+  return one.length === other.length ? one > other : one.length > other.length;
 }
 
 function prefixOf(resource: Resource): string {
