@@ -8,6 +8,8 @@ import type { Process } from "./process.ts";
 import type { SimTime } from "./time.ts";
 
 export interface NetworkOptions {
+  /** What the server is called. */
+  readonly name: string;
   readonly server: Store;
   readonly line: Line;
   readonly process: Process;
@@ -95,12 +97,16 @@ export function createNetwork(options: NetworkOptions): Store {
     if (!isSent) return never();
     const { signal, onOpen, ...rest } = watching;
     if (signal?.aborted === true) return Promise.resolve();
+    const what = `${resource.plural} of ${options.name}`;
+    process.noteWatch(what, false);
     return new Promise<void>((resolve, reject) => {
       let isOver = false;
       const leaving = new AbortController();
       const finish = (outcome: string, end: () => void): void => {
         if (isOver || process.isDead) return;
         close();
+        if (outcome === "left") process.forgetWatch(what);
+        else process.noteWatch(what, false);
         onCall(call, "", outcome);
         end();
       };
@@ -136,7 +142,9 @@ export function createNetwork(options: NetworkOptions): Store {
         const accepted = (): void => {
           stream.push(() => {
             silence.cancel();
-            if (!isOver && !process.isDead) onOpen?.();
+            if (isOver || process.isDead) return;
+            process.noteWatch(what, true);
+            onOpen?.();
           });
         };
         server

@@ -18,6 +18,8 @@ export class Process {
   #isDead = false;
   #doom: Doom | undefined;
   readonly #ends = new Set<() => void>();
+  /** What it wants to watch, and whether it does. */
+  readonly #watches = new Map<string, boolean>();
 
   constructor(name: string) {
     this.name = name;
@@ -59,6 +61,19 @@ export class Process {
     this.#doom = undefined;
     for (const end of this.#ends) end();
     this.#ends.clear();
+  }
+
+  noteWatch(what: string, isOpen: boolean): void {
+    this.#watches.set(what, isOpen);
+  }
+
+  forgetWatch(what: string): void {
+    this.#watches.delete(what);
+  }
+
+  /** What it has not seen for a while, and will see again by and by. */
+  blindSpots(): readonly string[] {
+    return [...this.#watches].flatMap(([what, isOpen]) => (isOpen ? [] : what));
   }
 
   /** Called when it dies: the server notices that its connections are gone. Returns how to forget it. */

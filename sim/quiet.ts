@@ -59,6 +59,9 @@ export async function findUnrest(world: World): Promise<readonly string[]> {
     if (site.running !== undefined && !site.running.agent.isSynced()) {
       unrest.push(`${site.id} is not in step with the hub`);
     }
+    for (const what of site.running?.process.blindSpots() ?? []) {
+      unrest.push(`${site.id} does not see ${what}`);
+    }
   }
   unrest.push(...(await findHubDifferences(world, shared)));
   return unrest;

@@ -186,6 +186,7 @@ export class World {
     const { departures } = site;
     const connect = (to: "own" | "hub", server: Store): Store =>
       createNetwork({
+        name: to,
         isRefused: () => site.departures !== departures,
         server,
         line: site.lines[to],
