@@ -59,12 +59,16 @@ export async function findUnrest(world: World): Promise<readonly string[]> {
     if (site.running !== undefined && !site.running.agent.isSynced()) {
       unrest.push(`${site.id} is not in step with the hub`);
     }
-    for (const what of site.running?.process.blindSpots() ?? []) {
-      unrest.push(`${site.id} does not see ${what}`);
-    }
   }
   unrest.push(...(await findHubDifferences(world, shared)));
   return unrest;
+}
+
+/** What agents do not see at the moment; watches end and begin anew also when nothing is wrong. */
+export function findBlindSpots({ sites }: World): readonly string[] {
+  return sites.flatMap(({ id, running }) =>
+    (running?.process.blindSpots() ?? []).map((what) => `${id} does not see ${what}`),
+  );
 }
 
 function exportInput(cluster: ClusterId, key: string, objects: Objects): ExportInput {

@@ -7,7 +7,7 @@ import { findUsable } from "./compare.ts";
 import { type Fault, troubleOf, victimOf } from "./fault.ts";
 import { Observation, type Statistics, type Violation } from "./observe.ts";
 import { tellLie } from "./lie.ts";
-import { findUnrest } from "./quiet.ts";
+import { findBlindSpots, findUnrest } from "./quiet.ts";
 import type { Schedule, Step } from "./schedule.ts";
 import { SimTime } from "./time.ts";
 import { type Definitions, type Site, World } from "./world.ts";
@@ -245,7 +245,7 @@ async function settleDown(run: Run, schedule: Schedule): Promise<void> {
   for (;;) {
     await time.advanceTo(time.nowMs + LOOK_EVERY_MS);
     if (observation.violations.length > 0) return;
-    const unrest = await findUnrest(world);
+    const unrest = [...(await findUnrest(world)), ...findBlindSpots(world)];
     if (unrest.length === 0) break;
     if (time.nowMs < deadlineMs) continue;
     for (const sentence of unrest) observation.report("at quiet all is as it should be", sentence);
