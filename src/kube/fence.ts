@@ -2,8 +2,8 @@
 // request on a socket. Until then a request can wait in this process for credentials, for a connection or through a
 // suspension of the whole process, and what was true when it was made no longer is. Never touches what was sent before.
 //
-// What is left: a body too large for one write (some hundred kilobytes) that a suspension cuts in two is completed after
-// it. Preconditions (resourceVersion, uid) are the answer to that.
+// What is left: a request that a suspension catches between this question and the kernel, or whose body is too large for one
+// write (some hundred kilobytes), is completed after it. Preconditions (resourceVersion, uid, create) are the answer to that.
 
 import type { Dispatcher } from "undici";
 import { StoreError } from "../ports/store.ts";

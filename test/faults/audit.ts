@@ -58,8 +58,9 @@ export function readAudit(auditPath: string): readonly Asked[] {
     }));
 }
 
-export function isWrite({ verb }: Asked): boolean {
-  return WRITES.has(verb);
+/** It was carried out: what a suspension caught half sent arrives after it, and is refused by its preconditions. */
+export function isWrite({ verb, code }: Asked): boolean {
+  return WRITES.has(verb) && code < 300;
 }
 
 /** As audit logs name it. */
