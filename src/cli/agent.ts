@@ -26,16 +26,15 @@ import type { ClusterConfig, TokenSupply } from "../kube/connection.ts";
 import { describeFailure } from "../kube/failure.ts";
 import { chooseProxy } from "../kube/proxy.ts";
 import { requestToken } from "../kube/tokenrequest.ts";
-import { sleep } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import { isStoreError, type Store } from "../ports/store.ts";
-import { backoffMs } from "../runtime/backoff.ts";
 import { createContact } from "../runtime/contact.ts";
 import { type Leadership, runElected } from "../runtime/leader.ts";
 import { chooseConfig } from "./cluster.ts";
 import type { CliContext } from "./context.ts";
 import { createLog } from "./log.ts";
 import { type AgentState, serveState } from "./metrics.ts";
+import { askUntilAnswered } from "./patience.ts";
 
 export interface AgentFlags {
   readonly kubeconfig?: string;
@@ -50,15 +49,6 @@ export interface AgentFlags {
 type Credential = HubCredential & { readonly token: string };
 
 const USER_AGENT = "isthmus-agent";
-const READ_BACKOFF = { baseMs: 500, capMs: 15_000 };
-/** What passes by itself: the API server will be there some day. */
-const WORTH_WAITING = [
-  "Unreachable",
-  "Timeout",
-  "Unavailable",
-  "Internal",
-  "TooManyRequests",
-] as const;
 
 export async function runAgent(context: CliContext, flags: AgentFlags): Promise<void> {
   const { clock, random, signal } = context;
@@ -169,39 +159,33 @@ function renderHubConfig(
 
 /** Waits for an API server that is away, but not for somebody who never ran `isthmus join`. */
 async function readCredential(
-  { clock, random }: CliContext,
+  context: CliContext,
   options: { readonly store: Store; readonly log: Log; readonly signal: AbortSignal },
 ): Promise<Credential> {
-  const { store, log, signal } = options;
+  return askUntilAnswered(context, options, () => readSecret(options.store, options.signal));
+}
+
+async function readSecret(store: Store, signal: AbortSignal): Promise<Credential> {
   const where = `${HUB_SECRET.namespace}/${HUB_SECRET.name}`;
-  for (let failures = 1; ; failures += 1) {
-    try {
-      const secret = await store.get(SECRET, HUB_SECRET, { signal });
-      if (secret === undefined) {
-        throw new Problem("NotMember", `this cluster has not joined a hub: no Secret ${where}`, {
-          hint: 'Run "isthmus join" with a join token of the hub, then start the agent again.',
-        });
-      }
-      const parsed = parseCredential(secret);
-      if (!parsed.ok) {
-        const hint = 'Run "isthmus join" again: it writes the Secret anew.';
-        throw new Problem("NotMember", parsed.problem, { hint });
-      }
-      const { token } = parsed.value;
-      if (token === undefined) {
-        const message = `this cluster has not finished joining: the Secret ${where} has no token`;
-        throw new Problem("NotMember", message, {
-          hint: 'Run "isthmus join" again: it goes on where it stopped.',
-        });
-      }
-      return { ...parsed.value, token };
-    } catch (error) {
-      signal.throwIfAborted();
-      if (!isStoreError(error, ...WORTH_WAITING)) throw error;
-      log.warn("cluster does not answer yet", { error: error.message });
-      await sleep(clock, backoffMs(READ_BACKOFF, failures, random), signal);
-    }
+  const secret = await store.get(SECRET, HUB_SECRET, { signal });
+  if (secret === undefined) {
+    throw new Problem("NotMember", `this cluster has not joined a hub: no Secret ${where}`, {
+      hint: 'Run "isthmus join" with a join token of the hub, then start the agent again.',
+    });
   }
+  const parsed = parseCredential(secret);
+  if (!parsed.ok) {
+    const hint = 'Run "isthmus join" again: it writes the Secret anew.';
+    throw new Problem("NotMember", parsed.problem, { hint });
+  }
+  const { token } = parsed.value;
+  if (token === undefined) {
+    const message = `this cluster has not finished joining: the Secret ${where} has no token`;
+    throw new Problem("NotMember", message, {
+      hint: 'Run "isthmus join" again: it goes on where it stopped.',
+    });
+  }
+  return { ...parsed.value, token };
 }
 
 /** The agent's own role does not let it install definitions; `isthmus join` has. */

@@ -7,22 +7,11 @@ import { CLUSTER_ID_PROPERTY, parseClusterId } from "../api/names.ts";
 import { Problem } from "../api/problem.ts";
 import { REGION_LABEL, ZONE_LABEL } from "../core/topology.ts";
 import type { ZoneOptions } from "../dns/records.ts";
-import { sleep } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import { isAbsentObject, isStoreError, type Store } from "../ports/store.ts";
-import { backoffMs } from "../runtime/backoff.ts";
 import type { CliContext } from "./context.ts";
 import type { DnsFlags } from "./dnsFlags.ts";
-
-const BACKOFF = { baseMs: 500, capMs: 15_000 };
-/** What passes by itself: the API server will be there some day. */
-const WORTH_WAITING = [
-  "Unreachable",
-  "Timeout",
-  "Unavailable",
-  "Internal",
-  "TooManyRequests",
-] as const;
+import { askUntilAnswered } from "./patience.ts";
 
 export async function readPlace(
   context: CliContext,
@@ -36,25 +25,18 @@ export async function readPlace(
     }
     return {};
   }
-  const { clock, random, signal } = context;
-  for (let failures = 1; ; failures++) {
-    try {
-      const cluster = flags.clusterId ?? (await readClusterId(store, signal));
-      const labels = flags.node === undefined ? {} : await readNode(store, flags.node, signal);
-      const zone = flags.inZone ?? labels[ZONE_LABEL];
-      const region = flags.inRegion ?? labels[REGION_LABEL];
-      return {
-        cluster: requireClusterId(cluster),
-        ...(zone === undefined ? {} : { zone }),
-        ...(region === undefined ? {} : { region }),
-      };
-    } catch (error) {
-      signal.throwIfAborted();
-      if (!isStoreError(error, ...WORTH_WAITING)) throw error;
-      log.warn("cluster does not answer yet", { error: error.message });
-      await sleep(clock, backoffMs(BACKOFF, failures, random), signal);
-    }
-  }
+  const { signal } = context;
+  return askUntilAnswered(context, { log, signal }, async () => {
+    const cluster = flags.clusterId ?? (await readClusterId(store, signal));
+    const labels = flags.node === undefined ? {} : await readNode(store, flags.node, signal);
+    const zone = flags.inZone ?? labels[ZONE_LABEL];
+    const region = flags.inRegion ?? labels[REGION_LABEL];
+    return {
+      cluster: requireClusterId(cluster),
+      ...(zone === undefined ? {} : { zone }),
+      ...(region === undefined ? {} : { region }),
+    };
+  });
 }
 
 async function readClusterId(store: Pick<Store, "get">, signal: AbortSignal): Promise<string> {

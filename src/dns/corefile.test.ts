@@ -1,37 +1,13 @@
 // Switching a Corefile over and back: what is added, what is refused, and that everything else stays byte for byte.
 
 import { describe, expect, test } from "vitest";
+import { COREFILE as KUBEADM } from "../../test/dns/corefile.ts";
 import { disableZone, enableZone, reloadsItself, servesZone, type ZoneSource } from "./corefile.ts";
 import { CorefileError, parseCorefile } from "./corefileSyntax.ts";
 
 const ZONE = "clusterset.local";
 const OWN: ZoneSource = { kind: "multicluster" };
 const STUB: ZoneSource = { kind: "stub", servers: ["10.96.0.53"] };
-
-const KUBEADM = `.:53 {
-    errors
-    health {
-       lameduck 5s
-    }
-    ready
-    kubernetes cluster.local in-addr.arpa ip6.arpa {
-       pods insecure
-       fallthrough in-addr.arpa ip6.arpa
-       ttl 30
-    }
-    prometheus :9153
-    forward . /etc/resolv.conf {
-       max_concurrent 1000
-    }
-    cache 30 {
-       disable success cluster.local
-       disable denial cluster.local
-    }
-    loop
-    reload
-    loadbalance
-}
-`;
 
 const enable = (text: string, source: ZoneSource = OWN): string => enableZone(text, ZONE, source);
 

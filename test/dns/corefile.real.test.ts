@@ -2,9 +2,7 @@
 // leave everything else as it was. Our reader of Corefiles is held to CoreDNS's own this way.
 
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { NAMESPACE } from "../../src/api/builtin.ts";
 import { MEMBER_CRDS } from "../../src/api/crds.ts";
-import { SERVICE_IMPORT } from "../../src/api/mcs.ts";
 import { installCrds } from "../../src/controllers/crd.ts";
 import { disableZone, enableZone } from "../../src/dns/corefile.ts";
 import { createClient, type KubeClient } from "../../src/kube/client.ts";
@@ -13,7 +11,7 @@ import { loadKubeconfig } from "../../src/kube/config.ts";
 import { type RealCluster, startCluster } from "../controlplane/cluster.ts";
 import { startCoreDns } from "../controlplane/coredns.ts";
 import { askOnce } from "./ask.ts";
-import { denies } from "./kubeadm.ts";
+import { createWeb, denies } from "./kubeadm.ts";
 
 const TIMEOUT_MS = 180_000;
 const WEB = "web.shop.svc.clusterset.local";
@@ -27,14 +25,7 @@ beforeAll(async () => {
   const config = loadKubeconfig({ paths, env: {}, home: "/nonexistent" });
   store = createClient(config, { clock: systemClock });
   await installCrds({ store, crds: MEMBER_CRDS, clock: systemClock });
-  const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: "shop" } };
-  await store.create(NAMESPACE, namespace);
-  await store.create(SERVICE_IMPORT, {
-    apiVersion: "multicluster.x-k8s.io/v1beta1",
-    kind: "ServiceImport",
-    metadata: { namespace: "shop", name: "web" },
-    spec: { type: "ClusterSetIP", ips: ["10.201.0.7"], ports: [{ port: 80, protocol: "TCP" }] },
-  });
+  await createWeb(store);
 }, TIMEOUT_MS);
 afterAll(async () => {
   await store?.close();

@@ -5,9 +5,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { CONFIG_MAP, CUSTOM_RESOURCE_DEFINITION, NAMESPACE } from "../../src/api/builtin.ts";
+import { CONFIG_MAP, CUSTOM_RESOURCE_DEFINITION } from "../../src/api/builtin.ts";
 import { MEMBER_CRDS } from "../../src/api/crds.ts";
-import { SERVICE_IMPORT } from "../../src/api/mcs.ts";
 import { CLUSTER_ROLE, CLUSTER_ROLE_BINDING } from "../../src/api/rbac.ts";
 import { installCrds } from "../../src/controllers/crd.ts";
 import { enableZone } from "../../src/dns/corefile.ts";
@@ -20,8 +19,9 @@ import { mustRefuse, mustRun, runCommand } from "../commandLine.ts";
 import { type RealCluster, startCluster } from "../controlplane/cluster.ts";
 import type { RealCoreDns } from "../controlplane/coredns.ts";
 import { askOnce } from "./ask.ts";
+import { COREFILE } from "./corefile.ts";
 import {
-  COREFILE,
+  createWeb,
   denies,
   getCorefile,
   installCoreDns,
@@ -80,14 +80,7 @@ test("where ServiceImports are not served it is refused, because CoreDNS would d
 describe("with ServiceImports", () => {
   beforeAll(async () => {
     await installCrds({ store, crds: MEMBER_CRDS, clock: systemClock });
-    const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: "shop" } };
-    await store.create(NAMESPACE, namespace);
-    await store.create(SERVICE_IMPORT, {
-      apiVersion: "multicluster.x-k8s.io/v1beta1",
-      kind: "ServiceImport",
-      metadata: { namespace: "shop", name: "web" },
-      spec: { type: "ClusterSetIP", ips: ["10.201.0.7"], ports: [{ port: 80, protocol: "TCP" }] },
-    });
+    await createWeb(store);
     return async () => {
       for (const { metadata } of MEMBER_CRDS) {
         await store.delete(CUSTOM_RESOURCE_DEFINITION, { name: metadata.name! });

@@ -3,7 +3,8 @@
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { CONFIG_MAP, SERVICE_ACCOUNT } from "../../src/api/builtin.ts";
+import { CONFIG_MAP, NAMESPACE, SERVICE_ACCOUNT } from "../../src/api/builtin.ts";
+import { SERVICE_IMPORT } from "../../src/api/mcs.ts";
 import { apiVersionOf, type KubeObject, type Resource } from "../../src/api/object.ts";
 import { CLUSTER_ROLE, CLUSTER_ROLE_BINDING, roleRef } from "../../src/api/rbac.ts";
 import { renderTokenRequest } from "../../src/hub/manifest/tokenrequest.ts";
@@ -14,31 +15,7 @@ import { DEPLOYMENT } from "../../src/dns/coredns.ts";
 import type { RealCluster } from "../controlplane/cluster.ts";
 import { type RealCoreDns, startCoreDns } from "../controlplane/coredns.ts";
 import { askOnce } from "./ask.ts";
-
-export const COREFILE = `.:53 {
-    errors
-    health {
-       lameduck 5s
-    }
-    ready
-    kubernetes cluster.local in-addr.arpa ip6.arpa {
-       pods insecure
-       fallthrough in-addr.arpa ip6.arpa
-       ttl 30
-    }
-    prometheus :9153
-    forward . /etc/resolv.conf {
-       max_concurrent 1000
-    }
-    cache 30 {
-       disable success cluster.local
-       disable denial cluster.local
-    }
-    loop
-    reload
-    loadbalance
-}
-`;
+import { COREFILE } from "./corefile.ts";
 
 const PLACE = { namespace: "kube-system", name: "coredns" };
 const LABELS = { "k8s-app": "kube-dns" };
@@ -157,4 +134,16 @@ export async function denies(
   name: string,
 ): Promise<boolean> {
   return (await askOnce(address, { name, type: "A" }, { timeoutMs: 1_000 })).rcode === "NXDOMAIN";
+}
+
+/** An import with a virtual IP, shop/web, for a CoreDNS to answer. */
+export async function createWeb(store: KubeClient): Promise<void> {
+  const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: "shop" } };
+  await store.create(NAMESPACE, namespace);
+  await store.create(SERVICE_IMPORT, {
+    apiVersion: "multicluster.x-k8s.io/v1beta1",
+    kind: "ServiceImport",
+    metadata: { namespace: "shop", name: "web" },
+    spec: { type: "ClusterSetIP", ips: ["10.201.0.7"], ports: [{ port: 80, protocol: "TCP" }] },
+  });
 }
