@@ -340,13 +340,13 @@ describe("hub evict", () => {
 });
 
 describe("a join that is cut off", () => {
-  /** Takes `writes` writes, and loses the answer to the last. */
+  /** Carries out `writes` writes, and loses the answer to the last. Those that the hub refuses do not count. */
   function failAfter(door: HubDoor, writes: number): HubDoor {
     let left = writes;
     const count = async <T>(write: () => Promise<T>): Promise<T> => {
       if (left === 0) throw new StoreError("Unreachable", "cut off");
-      left -= 1;
       const answer = await write();
+      left -= 1;
       if (left === 0) throw new StoreError("Unreachable", "cut off");
       return answer;
     };
