@@ -16,6 +16,8 @@ export interface Binaries {
   /** Absent when KUBEBUILDER_ASSETS has none. */
   readonly kubeControllerManager?: string;
   /** Absent when KUBEBUILDER_ASSETS has none. */
+  readonly kubeProxy?: string;
+  /** Absent when KUBEBUILDER_ASSETS has none. */
   readonly kubectl?: string;
   /** Of Kubernetes, as in "v1.36.3". */
   readonly version: string;
@@ -52,6 +54,7 @@ export async function requireBinaries(options: BinariesOptions = {}): Promise<Bi
     kubeApiserver: join(folder, "kube-apiserver"),
     etcd: join(folder, "etcd"),
     kubeControllerManager: join(folder, "kube-controller-manager"),
+    kubeProxy: join(folder, "kube-proxy"),
     kubectl: join(folder, "kubectl"),
     version: kubernetesVersion,
     source: `${folder}, built by ${go.version}`,
@@ -105,7 +108,7 @@ function describeModules(kubernetesVersion: string): readonly GoModule[] {
     { folder: join(MODULES_FOLDER, "etcd"), binaries: ["etcd"], ldflags: "-s -w" },
     {
       folder: join(MODULES_FOLDER, "kubernetes"),
-      binaries: ["kube-apiserver", "kube-controller-manager", "kubectl"],
+      binaries: ["kube-apiserver", "kube-controller-manager", "kube-proxy", "kubectl"],
       // Without a version the server says v0.0.0, and clients refuse or misjudge it.
       ldflags: `-s -w -X ${variable}.gitVersion=${kubernetesVersion} -X ${variable}.gitMajor=${major} -X ${variable}.gitMinor=${minor}`,
     },
@@ -124,14 +127,16 @@ async function readAssets(assets: string): Promise<Binaries> {
       `KUBEBUILDER_ASSETS names ${assets}, which has no executable ${missing.join(" and no ")}: correct it, or unset it and put Go 1.26 or newer on the PATH.`,
     );
   }
-  const [kubeControllerManager, kubectl] = [
+  const [kubeControllerManager, kubeProxy, kubectl] = [
     await found("kube-controller-manager"),
+    await found("kube-proxy"),
     await found("kubectl"),
   ];
   return {
     kubeApiserver,
     etcd,
     ...(kubeControllerManager ? { kubeControllerManager } : {}),
+    ...(kubeProxy ? { kubeProxy } : {}),
     ...(kubectl ? { kubectl } : {}),
     version: await askVersion(kubeApiserver),
     source: `KUBEBUILDER_ASSETS, ${assets}`,
