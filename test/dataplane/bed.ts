@@ -4,7 +4,8 @@
 import type { KubeClient } from "../../src/kube/client.ts";
 import type { RealCluster } from "../controlplane/cluster.ts";
 import type { Isthmus } from "../faults/command.ts";
-import type { Kubelet, NodeProgram, Program } from "./node.ts";
+import type { Kubelet } from "./kubelet.ts";
+import type { Program, RunningProgram } from "./node.ts";
 import type { ClusterPlan, MemberName } from "./plan.ts";
 
 export type ProxyMode = "iptables" | "nftables";
@@ -17,8 +18,8 @@ export interface BedControl {
   readonly store: KubeClient;
   /** Of the administrator; good in the fabric, in every node and in every pod. */
   readonly kubeconfigPath: string;
-  /** On the node, beside its pods; ends with the cluster. Names are unique in a cluster; the log is `<name>.log`. */
-  runInNode(program: Program & { readonly name: string }): Promise<NodeProgram>;
+  /** On the node, beside its pods; ends with the cluster. */
+  runInNode(program: Program): Promise<RunningProgram>;
   /** A power cut: SIGKILL to every process of it, pods included, then its cable is pulled, so that packets vanish. */
   kill(): Promise<void>;
   /** Power is back: same data, same pods, kube-proxy too; not what `runInNode` started. Resolves when the API server and the
@@ -44,7 +45,7 @@ export interface Bed {
   /** For files of the bed's users; goes with the bed. */
   readonly folder: string;
   /** In the fabric itself, where no cluster's death reaches it. */
-  runInFabric(program: Program & { readonly name: string }): Promise<NodeProgram>;
+  runInFabric(program: Program): Promise<RunningProgram>;
   stop(): Promise<void>;
 }
 

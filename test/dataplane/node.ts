@@ -1,62 +1,19 @@
-// Data-plane bed: what a node is to those who run something on it: the contract between the bed and its little kubelet, and how
-// a program gets into a network namespace. Starts nothing itself.
+// Data-plane bed: a program in a network namespace: a command line in, a process out that ends with its supervisor.
 
-import { mkdirSync } from "node:fs";
-import { dirname } from "node:path";
+import { join } from "node:path";
 import type { Daemons } from "../controlplane/daemons.ts";
-import type { KubeClient } from "../../src/kube/client.ts";
-import type { ClusterPlan } from "./plan.ts";
-
-/** What an image stands for; a container's args come after these, its env is added. */
-export interface ImageCommand {
-  readonly file: string;
-  readonly args: readonly string[];
-}
-
-/** All that a kubelet gets. */
-export interface NodeContext {
-  readonly plan: ClusterPlan;
-  /** As administrator. */
-  readonly store: KubeClient;
-  /** The cluster's supervisor: whatever it starts ends with the cluster. Names of its own: "pod/…". */
-  readonly daemons: Daemons;
-  readonly logsPath: string;
-  /** By the image's last path segment without its tag: "registry.k8s.io/coredns/coredns:v1.15.0" is "coredns". */
-  readonly images: Readonly<Record<string, ImageCommand>>;
-}
-
-/** `startKubelet(context: NodeContext): Promise<Kubelet>` resolves when the Node is registered. */
-export interface Kubelet {
-  /** A power cut: every process of every pod is gone on the spot, their namespaces too; nothing is written to the API any more. */
-  kill(): Promise<void>;
-  /** The API server is back: the same pods start again, as after a reboot of the node. */
-  revive(): Promise<void>;
-  /** Ends the pods' processes and namespaces without a word to the API. */
-  stop(): Promise<void>;
-}
+import { inNamespace } from "../controlplane/namespace.ts";
 
 export interface Program {
+  /** Unique among those that run beside it; its log is `<name>.log`. */
+  readonly name: string;
   readonly file: string;
   readonly args: readonly string[];
-  /** All of it: nothing is inherited but PATH. */
+  /** Besides what this process has. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** The program's command line inside a network namespace. Each step replaces itself by the next, so the pid is the program's. */
-export function inNamespace(netns: string, { file, args, env }: Program): Program {
-  const variables = { PATH: process.env["PATH"] ?? "/usr/bin:/bin", ...env };
-  const clean = [
-    "env",
-    "-i",
-    ...Object.entries(variables).map(([key, value]) => `${key}=${value}`),
-  ];
-  return {
-    file: "nsenter",
-    args: [`--net=/run/netns/${netns}`, "--", ...(env === undefined ? [] : clean), file, ...args],
-  };
-}
-
-export interface NodeProgram {
+export interface RunningProgram {
   readonly name: string;
   readonly logPath: string;
   isRunning(): boolean;
@@ -65,13 +22,21 @@ export interface NodeProgram {
   stop(signal: NodeJS.Signals): Promise<void>;
 }
 
+/** Without a namespace: where this process is. */
 export async function startProgram(
-  daemons: Daemons,
-  options: Program & { readonly name: string; readonly netns: string; readonly logPath: string },
-): Promise<NodeProgram> {
-  const { name, netns, logPath } = options;
-  mkdirSync(dirname(logPath), { recursive: true });
-  await daemons.start({ name, ...inNamespace(netns, options), log: logPath });
+  program: Program,
+  place: { readonly daemons: Daemons; readonly logsPath: string; readonly netns?: string },
+): Promise<RunningProgram> {
+  const { daemons, logsPath, netns } = place;
+  const { name, env = {} } = program;
+  const logPath = join(logsPath, `${name}.log`);
+  const assignments = Object.entries(env).map(([key, value]) => `${key}=${value}`);
+  const command = { file: "env", args: [...assignments, program.file, ...program.args] };
+  await daemons.start({
+    name,
+    ...(netns === undefined ? command : inNamespace(netns, command)),
+    log: logPath,
+  });
   return {
     name,
     logPath,
