@@ -1,4 +1,5 @@
 // Two projects: `fast` needs nothing but Node, `real` a real control plane (docs/testing.md).
+// The data-plane tests have a configuration of their own.
 
 import { defineConfig } from "vitest/config";
 
@@ -15,7 +16,7 @@ export default defineConfig({
             "tools/**/*.test.ts",
             "test/**/*.test.ts",
           ],
-          exclude: ["test/**/*.real.test.ts"],
+          exclude: ["test/**/*.real.test.ts", "test/**/*.dataplane.test.ts"],
           testTimeout: 60_000,
         },
       },

@@ -5,7 +5,7 @@ import type { KubeClient } from "../../src/kube/client.ts";
 import type { RealCluster } from "../controlplane/cluster.ts";
 import type { Isthmus } from "../faults/command.ts";
 import type { Kubelet } from "./kubelet.ts";
-import type { Program, RunningProgram } from "./node.ts";
+import type { Program, NodeProgram } from "./node.ts";
 import type { ClusterPlan, MemberName } from "./plan.ts";
 
 export type ProxyMode = "iptables" | "nftables";
@@ -19,7 +19,7 @@ export interface BedControl {
   /** Of the administrator; good in the fabric, in every node and in every pod. */
   readonly kubeconfigPath: string;
   /** On the node, beside its pods; ends with the cluster. */
-  runInNode(program: Program): Promise<RunningProgram>;
+  runInNode(program: Program): Promise<NodeProgram>;
   /** A power cut: SIGKILL to every process of it, pods included, then its cable is pulled, so that packets vanish. */
   kill(): Promise<void>;
   /** Power is back: same data, same pods, kube-proxy too; not what `runInNode` started. Resolves when the API server and the
@@ -45,7 +45,7 @@ export interface Bed {
   /** For files of the bed's users; goes with the bed. */
   readonly folder: string;
   /** In the fabric itself, where no cluster's death reaches it. */
-  runInFabric(program: Program): Promise<RunningProgram>;
+  runInFabric(program: Program): Promise<NodeProgram>;
   stop(): Promise<void>;
 }
 

@@ -13,7 +13,7 @@ export interface Program {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-export interface RunningProgram {
+export interface NodeProgram {
   readonly name: string;
   readonly logPath: string;
   isRunning(): boolean;
@@ -26,7 +26,7 @@ export interface RunningProgram {
 export async function startProgram(
   program: Program,
   place: { readonly daemons: Daemons; readonly logsPath: string; readonly netns?: string },
-): Promise<RunningProgram> {
+): Promise<NodeProgram> {
   const { daemons, logsPath, netns } = place;
   const { name, env = {} } = program;
   const logPath = join(logsPath, `${name}.log`);
