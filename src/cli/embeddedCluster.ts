@@ -4,7 +4,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Problem } from "../api/problem.ts";
-import { EmbeddedCluster } from "../embedded/cluster.ts";
+import { EmbeddedCluster, type EmbeddedClusterOptions } from "../embedded/cluster.ts";
+import type { Faults } from "../embedded/fault.ts";
 import { serveCluster } from "../embedded/server.ts";
 import { createClient, type KubeClient } from "../kube/client.ts";
 import { loadKubeconfig } from "../kube/config.ts";
@@ -15,15 +16,21 @@ export interface RunningCluster {
   readonly url: string;
   readonly kubeconfigPath: string;
   readonly client: KubeClient;
+  readonly faults: Faults;
   stop(): Promise<void>;
 }
 
 export async function startEmbeddedCluster(
   context: CliContext,
-  options: { readonly name: string; readonly port?: number; readonly kubeconfigPath?: string },
+  options: {
+    readonly name: string;
+    readonly port?: number;
+    readonly kubeconfigPath?: string;
+    readonly addresses?: Pick<EmbeddedClusterOptions, "serviceCidrs" | "takesLoopback">;
+  },
 ): Promise<RunningCluster> {
   const { clock, random } = context;
-  const cluster = new EmbeddedCluster({ name: options.name, clock, random });
+  const cluster = new EmbeddedCluster({ name: options.name, clock, random, ...options.addresses });
   const undo: (() => Promise<void> | void)[] = [() => cluster.stop()];
   const stop = async (): Promise<void> => {
     for (const step of undo.toReversed()) await step();
@@ -38,7 +45,8 @@ export async function startEmbeddedCluster(
     const config = loadKubeconfig({ paths: [kubeconfigPath], env: {}, home: context.home });
     const client = createClient(config, { clock, userAgent: "isthmus-demo" });
     undo.push(() => client.close());
-    return { name: options.name, url: server.url, kubeconfigPath, client, stop };
+    const { name } = options;
+    return { name, url: server.url, kubeconfigPath, client, faults: cluster.faults, stop };
   } catch (error) {
     await stop();
     throw error;

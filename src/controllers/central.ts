@@ -28,6 +28,8 @@ export interface CentralOptions {
   readonly members: readonly CentralMember[];
   readonly policy: Policy;
   readonly liveness?: LivenessPolicy;
+  /** How often each member is asked whether it is there, a tenth more or less; 5 seconds when absent. */
+  readonly heartbeatMs?: number;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -46,7 +48,7 @@ const HEARTBEAT_MS = 5_000;
 const HEARTBEAT_BOUND_MS = 4_000;
 
 export function startCentral(options: CentralOptions): Central {
-  const { clock, random, log } = options;
+  const { clock, random, log, heartbeatMs = HEARTBEAT_MS } = options;
   const stopping = new AbortController();
   const { signal } = stopping;
   const running = new Map<ClusterId, Member>();
@@ -141,7 +143,7 @@ export function startCentral(options: CentralOptions): Central {
         if (isStoreError(error, "Forbidden", "TooManyRequests")) await hub.heartbeat(cluster);
         else log.debug("heartbeat missed", { cluster, error: describe(error) });
       }
-    } while (await pause(HEARTBEAT_MS * (0.9 + 0.2 * random())));
+    } while (await pause(heartbeatMs * (0.9 + 0.2 * random())));
   }
 
   function contacts(): readonly MemberContact[] {

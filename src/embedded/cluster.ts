@@ -38,6 +38,8 @@ export interface EmbeddedClusterOptions {
   readonly random: Random;
   /** At most one range of each family; the first is the primary one. */
   readonly serviceCidrs?: readonly string[];
+  /** EndpointSlices may have loopback addresses, which no real server takes: for pods that are played on one machine. */
+  readonly takesLoopback?: boolean;
   /** Changes kept for watches and past states before they are compacted away. */
   readonly historyLimit?: number;
   readonly watchLimit?: number;
@@ -83,6 +85,7 @@ export class EmbeddedCluster {
       storage,
       random,
       cidrs: options.serviceCidrs ?? DEFAULT_CIDRS,
+      takesLoopback: options.takesLoopback ?? false,
     });
     this.#engine = { storage, registry: new Registry(kinds), clock, random };
     this.faults = new Faults((matches) =>

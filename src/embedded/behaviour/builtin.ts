@@ -25,12 +25,13 @@ import {
   SECRET_RULES,
   SERVICE_ACCOUNT_RULES,
 } from "./simple.ts";
-import { ENDPOINT_SLICE_RULES } from "./slicerules.ts";
+import { ENDPOINT_SLICE_RULES, LOOPBACK_SLICE_RULES } from "./slicerules.ts";
 
 export interface BuiltinOptions {
   readonly storage: Storage;
   readonly random: Random;
   readonly cidrs: readonly string[];
+  readonly takesLoopback: boolean;
 }
 
 export interface Builtin {
@@ -50,7 +51,9 @@ export function createBuiltinKinds(options: BuiltinOptions): Builtin {
     pods: POD_RULES,
     events: EVENT_RULES,
     services: createServiceRules(allocator),
-    "endpointslices.discovery.k8s.io": ENDPOINT_SLICE_RULES,
+    "endpointslices.discovery.k8s.io": options.takesLoopback
+      ? LOOPBACK_SLICE_RULES
+      : ENDPOINT_SLICE_RULES,
     "leases.coordination.k8s.io": LEASE_RULES,
     "customresourcedefinitions.apiextensions.k8s.io": CRD_RULES,
   };

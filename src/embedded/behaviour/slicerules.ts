@@ -31,6 +31,9 @@ const SPECIAL: readonly (readonly [string, string])[] = [
   ["ff02::/16", "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"],
 ];
 const SPECIAL_RANGES = SPECIAL.map(([range, why]) => ({ range: parseRange(range), why }));
+const LOOPBACK: readonly string[] = ["127.0.0.0/8", "::1/128"];
+
+type Ranges = typeof SPECIAL_RANGES;
 
 export const ENDPOINT_SLICE_RULES: Rules = {
   checkName: checkSubdomainName,
@@ -52,7 +55,7 @@ export const ENDPOINT_SLICE_RULES: Rules = {
         })) ?? null,
     } as KubeObject;
   },
-  validate: (object) => validateSlice(object as EndpointSlice),
+  validate: (object) => validateSlice(object as EndpointSlice, SPECIAL_RANGES),
   validateUpdate: (next, old) => {
     const { addressType } = next as EndpointSlice;
     return addressType === (old as EndpointSlice).addressType
@@ -61,7 +64,17 @@ export const ENDPOINT_SLICE_RULES: Rules = {
   },
 };
 
-function validateSlice(slice: EndpointSlice): FieldFailure[] {
+/** No real server takes them: for pods that are played on the loopback of one machine. */
+export const LOOPBACK_SLICE_RULES: Rules = {
+  ...ENDPOINT_SLICE_RULES,
+  validate: (object) =>
+    validateSlice(
+      object as EndpointSlice,
+      SPECIAL_RANGES.filter(({ range }) => !LOOPBACK.includes(range.text)),
+    ),
+};
+
+function validateSlice(slice: EndpointSlice, refused: Ranges): FieldFailure[] {
   const failures: FieldFailure[] = [];
   const { addressType, endpoints, ports } = slice;
   if (!addressType) failures.push(required("addressType"));
@@ -75,7 +88,8 @@ function validateSlice(slice: EndpointSlice): FieldFailure[] {
     return failures;
   }
   for (const [at, endpoint] of all.entries()) {
-    failures.push(...validateEndpoint(endpoint, addressType, `endpoints[${at}]`));
+    const path = `endpoints[${at}]`;
+    failures.push(...validateEndpoint(endpoint, { type: addressType, refused, path }));
   }
   return failures;
 }
@@ -105,7 +119,14 @@ function validatePorts(ports: readonly EndpointPort[]): FieldFailure[] {
   return failures;
 }
 
-function validateEndpoint(endpoint: Endpoint, type: string, path: string): FieldFailure[] {
+function validateEndpoint(
+  endpoint: Endpoint,
+  {
+    type,
+    refused,
+    path,
+  }: { readonly type: string; readonly refused: Ranges; readonly path: string },
+): FieldFailure[] {
   const failures: FieldFailure[] = [];
   const addresses = endpoint.addresses ?? [];
   const field = `${path}.addresses`;
@@ -114,7 +135,7 @@ function validateEndpoint(endpoint: Endpoint, type: string, path: string): Field
     failures.push(tooMany(field, addresses.length, MOST_ADDRESSES));
   }
   for (const [at, address] of addresses.entries()) {
-    failures.push(...validateAddress(address, type, field, at));
+    failures.push(...validateAddress(address, { type, refused, field, at }));
   }
   const { nodeName, hostname } = endpoint;
   if (nodeName !== undefined) {
@@ -129,7 +150,20 @@ function validateEndpoint(endpoint: Endpoint, type: string, path: string): Field
   return failures;
 }
 
-function validateAddress(text: string, type: string, field: string, at: number): FieldFailure[] {
+function validateAddress(
+  text: string,
+  {
+    type,
+    refused,
+    field,
+    at,
+  }: {
+    readonly type: string;
+    readonly refused: Ranges;
+    readonly field: string;
+    readonly at: number;
+  },
+): FieldFailure[] {
   const place = `${field}[${at}]`;
   if (type === "FQDN") {
     const complaints = checkSubdomainName(text.replace(/\.$/, ""));
@@ -146,7 +180,7 @@ function validateAddress(text: string, type: string, field: string, at: number):
   const failures: FieldFailure[] = [];
   if (address.family !== type) failures.push(invalid(field, text, `must be an ${type} address`));
   if (address.value === 0n) failures.push(invalid(place, text, `may not be unspecified (${text})`));
-  for (const { range, why } of SPECIAL_RANGES) {
+  for (const { range, why } of refused) {
     if (isInside(range, address)) failures.push(invalid(place, text, why));
   }
   return failures;
