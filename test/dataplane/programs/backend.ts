@@ -1,0 +1,16 @@
+// Data plane: the program of a backend's container. The Pod's name, node and wishes from the environment in, a backend out
+// that drains on SIGTERM, or just ends when it is to drain for no time.
+
+import { createServer } from "node:net";
+import { READY_PORT, readBackendOptions } from "./ports.ts";
+import { startBackend } from "./serve.ts";
+
+const options = readBackendOptions(process.env);
+const backend = await startBackend(options);
+// Ready means: everything listens.
+createServer((socket) => socket.destroy()).listen(READY_PORT, "::");
+
+process.on("SIGTERM", () => {
+  if (options.drainMs === 0) process.exit(0);
+  void backend.drain().then(() => process.exit(0));
+});
