@@ -96,7 +96,7 @@ export async function createReplica(options: {
   };
 }
 
-function renderTokenConfig({ name, url, caPem }: RealCluster, token: string): string {
+export function renderTokenConfig({ name, url, caPem }: RealCluster, token: string): string {
   const ca = Buffer.from(caPem).toString("base64");
   return JSON.stringify({
     apiVersion: "v1",

@@ -1,0 +1,91 @@
+// Story: a headless service of StatefulSets in west and edge. Each pod has a name of its own in the clusterset, which leads to
+// that pod and no other, also after the pod was replaced; the service's name leads to all of them. Asked of CoreDNS and of
+// `isthmus dns`, which runs as a pod behind a Service.
+
+import { expect } from "vitest";
+import { POD } from "../../../src/api/builtin.ts";
+import { addressesOf, isAnsweredBy, over, podsOf } from "../measured.ts";
+import type { MemberName } from "../plan.ts";
+import { serveNames } from "../names.ts";
+import type { Shop } from "../shop.ts";
+import type { Stream } from "../stream.ts";
+import type { CallerOptions } from "../traffic.ts";
+
+const SOURCES = ["west", "edge"] as const satisfies readonly MemberName[];
+const REPLICAS = 2;
+/** There is no virtual IP that would translate ports: those of the pods. */
+const POD_PORTS = { tcp: 7000, udp: 7001, http: 8080 };
+
+interface Member {
+  readonly id: MemberName;
+  readonly pod: string;
+}
+const ALL: readonly Member[] = SOURCES.flatMap((id) =>
+  ["web-0", "web-1"].map((pod) => ({ id, pod })),
+);
+const REPLACED: Member = { id: "west", pod: "web-1" };
+
+export async function headless(shop: Shop): Promise<undefined> {
+  const [ours] = await Promise.all([
+    serveNames(shop, "east"),
+    ...SOURCES.map(async (id) => {
+      await shop.serveHeadless(id, "web", { replicas: REPLICAS });
+      await shop.export(id, "web");
+    }),
+  ]);
+  await shop.leadsTo("web", SOURCES);
+  for (const id of ["east", ...SOURCES] as const) {
+    expect((await shop.serviceImport(id, "web"))?.spec).toMatchObject({ type: "Headless" });
+  }
+  const resolvers = [{}, { dns: ours }] as const;
+  const groups = await Promise.all(resolvers.map((resolver) => callEach(shop, resolver)));
+  for (const { whole, each } of groups) {
+    await whole.sees("every pod answers", over(["tcp"], isAnsweredBy(ALL.map(label))));
+    for (const member of ALL) await leadsOnlyTo(shop, each.get(member)!, member);
+  }
+
+  const [before] = await addresses(shop, REPLACED);
+  for (const { each } of groups) await each.get(REPLACED)!.ignore();
+  await shop.delete(REPLACED.id, POD, REPLACED.pod);
+  await shop.podsAreReady(REPLACED.id, "web", REPLICAS);
+  await shop.leadsTo("web", SOURCES);
+  expect((await addresses(shop, REPLACED))[0]).not.toBe(before);
+  for (const { whole, each } of groups) {
+    await whole.settles("no pod is missed", ({ failed }) => failed === 0);
+    for (const member of ALL) await leadsOnlyTo(shop, each.get(member)!, member);
+  }
+  return undefined;
+}
+
+/** Every request of a whole window went to that pod's address of today and was answered by it. */
+async function leadsOnlyTo(shop: Shop, caller: Stream, member: Member): Promise<void> {
+  const window = await caller.settles(
+    `${label(member)} answers alone`,
+    (flow) => flow.failed === 0 && podsOf(flow).join() === label(member),
+  );
+  const [four, six] = await addresses(shop, member);
+  expect(addressesOf([window], 4)).toEqual([four]);
+  expect(addressesOf([window], 6)).toEqual([six]);
+}
+
+async function callEach(shop: Shop, resolver: Pick<CallerOptions, "dns">) {
+  const options = { ...resolver, ports: POD_PORTS, everyMs: 250 };
+  const whole = await shop.call("east", "web", options);
+  const each = new Map<Member, Stream>();
+  await Promise.all(
+    ALL.map(async (member) => {
+      const target = `${member.pod}.${member.id}.web.${shop.namespace}.svc.clusterset.local`;
+      each.set(member, await shop.call("east", "web", { ...options, target }));
+    }),
+  );
+  return { whole, each };
+}
+
+function label({ id, pod }: Member): string {
+  return `${id}/${pod}`;
+}
+
+async function addresses(shop: Shop, { id, pod }: Member): Promise<readonly string[]> {
+  const { status } = await shop.require(id, POD, pod);
+  return (status?.podIPs ?? []).map(({ ip }) => ip);
+}

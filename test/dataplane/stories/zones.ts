@@ -1,0 +1,41 @@
+// Story: a service that prefers what is close. Asked from zone-a it is answered in zone-a, although another zone has it too;
+// when no pod there is ready the other zone answers, and no longer than that.
+
+import { POD } from "../../../src/api/builtin.ts";
+import { READY_ANNOTATION } from "../kubelet.ts";
+import { isFrom, over } from "../measured.ts";
+import type { Shop } from "../shop.ts";
+
+const CLOSE = { replicas: 2, spec: { trafficDistribution: "PreferClose" } } as const;
+
+export async function zones(shop: Shop): Promise<undefined> {
+  // East and west are in zone-a, edge is in zone-b.
+  await Promise.all([shop.offer("west", "web", CLOSE), shop.offer("edge", "web", CLOSE)]);
+  await shop.leadsTo("web", ["west", "edge"]);
+  const caller = await shop.call("east", "web");
+  await caller.settles("zone-a answers alone", isFrom("west"));
+
+  await setReadiness(shop, false);
+  // The pods of west go on serving: a connection that is open stays with them.
+  await caller.settles("zone-b answers", over(["tcp", "udp"], isFrom("edge")));
+
+  await setReadiness(shop, true);
+  await shop.leadsTo("web", ["west", "edge"]);
+  // A UDP flow that found a healthy backend stays there: only new ones come back.
+  await caller.settles("zone-a answers new connections", over(["tcp"], isFrom("west")));
+  const newcomer = await shop.call("east", "web");
+  await newcomer.settles("zone-a answers alone", isFrom("west"));
+  return undefined;
+}
+
+async function setReadiness(shop: Shop, isReady: boolean): Promise<void> {
+  for (const { metadata } of await shop.pods("west", "web")) {
+    await shop.edit("west", POD, metadata.name!, (pod) => ({
+      ...pod,
+      metadata: {
+        ...pod.metadata,
+        annotations: { ...pod.metadata.annotations, [READY_ANNOTATION]: String(isReady) },
+      },
+    }));
+  }
+}

@@ -1,0 +1,42 @@
+// Data plane: how a story is told: a bed with an engine in, its rows of the table out, whether it went well or not.
+
+import { appendFileSync } from "node:fs";
+import type { Bed } from "./bed.ts";
+import type { Engine } from "./engines.ts";
+import { Shop } from "./shop.ts";
+import { encodeRows, type Row, toRows } from "./table.ts";
+
+export interface StoryWorld {
+  readonly bed: Bed;
+  readonly engine: Engine;
+}
+
+/** Every request of its callers has to be answered, but for those that it excuses. Answers what the table should say besides. */
+export type Story = (shop: Shop) => Promise<string | undefined>;
+
+/** The story's name is that of its namespace as well. */
+export async function tell(world: StoryWorld, name: string, story: Story): Promise<void> {
+  const { bed, engine } = world;
+  const shop = await Shop.open(bed, engine, name);
+  let note: string | undefined = "did not come to its end";
+  try {
+    note = await story(shop);
+  } finally {
+    await endTraffic(shop);
+    const about = { story: name, mode: engine.mode, proxy: bed.proxy };
+    const windows = shop.streams.flatMap((stream) => stream.windows);
+    record(toRows(note === undefined ? about : { ...about, note }, windows));
+  }
+  for (const stream of shop.streams) stream.requireNoFailure();
+}
+
+/** A caller that died with its cluster has said all that it had to say. */
+async function endTraffic(shop: Shop): Promise<void> {
+  await Promise.allSettled(shop.streams.map((stream) => stream.stop()));
+}
+
+/** Whoever started the tests prints them. */
+function record(rows: readonly Row[]): void {
+  const path = process.env["ISTHMUS_DATAPLANE_ROWS"];
+  if (path !== undefined) appendFileSync(path, encodeRows(rows));
+}
