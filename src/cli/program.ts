@@ -7,6 +7,7 @@ import { VERSION } from "../api/version.ts";
 import type { AgentFlags } from "./agent.ts";
 import type { CentralFlags } from "./central.ts";
 import type { CliContext } from "./context.ts";
+import type { DemoFlags } from "./demo/manner.ts";
 import { addDnsCommand } from "./dnsCommand.ts";
 import { addSwitchCommands } from "./dnsSwitch.ts";
 import { LOG_LEVELS } from "./log.ts";
@@ -42,14 +43,17 @@ function createProgram(context: CliContext): Command {
 
   program
     .command("demo")
-    .description("two embedded clusters with real objects in them; needs nothing but Node")
-    .option("--stay", "leave the clusters running until Ctrl-C: the default in a terminal")
-    .option("--script", "tell the story and leave: the default without a terminal")
-    .action(async (options: { stay?: boolean; script?: boolean }) => {
+    .description(
+      "three clusters, real controllers, real requests, told step by step; needs nothing but Node",
+    )
+    .option("--fast", "do not wait for Enter between the steps")
+    .option("--stay", "leave everything running until Ctrl-C: the default in a terminal")
+    .option("--script", "tell the story without waiting and leave: the default without a terminal")
+    .action(async (options: DemoFlags) => {
       const { runDemo } = await import("./demo.ts");
-      // Nobody is there to press Ctrl-C in a pipeline.
-      const stays = options.script === true ? false : (options.stay ?? context.interactive);
-      await runDemo(context, { stays });
+      const { chooseManner } = await import("./demo/manner.ts");
+      const hasExplain = program.commands.some((command) => command.name() === "explain");
+      await runDemo(context, { ...chooseManner(context, options), hasExplain });
     });
 
   program
