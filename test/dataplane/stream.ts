@@ -96,7 +96,6 @@ export class Stream {
   requireNoFailure(): void {
     const strict = this.#windows.filter(({ attitude }) => attitude === "strict");
     const failures = strict.flatMap(({ tally }) => failuresOf(tally));
-    if (failures.length > 0) throw new Error([`${this.caller.name}:`, ...failures].join("
-"));
+    if (failures.length > 0) throw new Error([`${this.caller.name}:`, ...failures].join("\n"));
   }
 }
