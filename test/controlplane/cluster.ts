@@ -1,5 +1,5 @@
-// A real control plane on loopback: a name in, a running cluster with its kubeconfig out, gone for good after stop
-// or when this process ends. Never a kubelet, a scheduler or a network: Pods exist, nothing runs.
+// A real control plane on loopback, or in a network namespace: a name in, a running cluster with its kubeconfig out, gone for
+// good after stop or when this process ends. Never a kubelet, a scheduler or a network: Pods exist, nothing runs.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -16,6 +16,7 @@ import {
   controllerManagerFlags,
   etcdFlags,
 } from "./flags.ts";
+import { inNamespace } from "./namespace.ts";
 import { openReader, type Reader } from "./request.ts";
 
 export interface ClusterOptions {
@@ -26,6 +27,20 @@ export interface ClusterOptions {
   readonly controllerManager?: boolean;
   /** Every request by a ServiceAccount is on record, see `auditPath`. Default: nothing is. */
   readonly audit?: boolean;
+  /** Absent: on loopback, at a free port. */
+  readonly at?: ClusterSite;
+  /** That the controller manager runs besides those that every test leans on. */
+  readonly controllers?: readonly string[];
+}
+
+/** A network namespace of that name, which has the addresses; all else is up to whoever made it. */
+export interface ClusterSite {
+  readonly netns: string;
+  /** Where the API server is found, and by which its Service leads to it. */
+  readonly address: string;
+  readonly port: number;
+  /** All by which it may be called, in its certificate. */
+  readonly addresses: readonly string[];
 }
 
 export interface RealCluster {
@@ -42,6 +57,8 @@ export interface RealCluster {
   readonly logsPath: string;
   /** One JSON object per request and line; written before the request is answered. Empty or absent without `audit`. */
   readonly auditPath: string;
+  /** Its supervisor: what else it starts ends with the cluster. */
+  readonly daemons: Daemons;
   /** Same port, same data; clients see their connections end. */
   restartApiserver(): Promise<void>;
   /** At once by default: asked politely, it waits for open watches to end. */
@@ -54,6 +71,10 @@ export interface RealCluster {
   killEtcd(): Promise<void>;
   /** With the data that it had. Resolves when the API server, which has to run, is ready again. */
   startEtcd(): Promise<void>;
+  /** All its processes on the spot, in no order. */
+  kill(): Promise<void>;
+  /** After `kill`, with the data that it had: servers and controllers. */
+  revive(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -64,7 +85,7 @@ const PORT_ATTEMPTS = 5;
 let clustersStarted = 0;
 
 export async function startCluster(options: ClusterOptions): Promise<RealCluster> {
-  const { name, serviceCidrs = nextServiceCidrs() } = options;
+  const { name, at, serviceCidrs = nextServiceCidrs() } = options;
   const binaries = await requireBinaries();
   const controllerManager =
     options.controllerManager === false ? undefined : binaries.kubeControllerManager;
@@ -78,19 +99,30 @@ export async function startCluster(options: ClusterOptions): Promise<RealCluster
     const { folder } = daemons;
     const logsPath = makeLogsFolder(folder, name);
     const logOf = (daemon: string): string => join(logsPath, `${daemon}.log`);
-    const launch = (daemon: string, file: string, args: readonly string[]): Promise<void> =>
-      daemons.start({ name: daemon, file, args, log: logOf(daemon) });
+    const launch = (daemon: string, file: string, args: readonly string[]): Promise<void> => {
+      const command = at === undefined ? { file, args } : inNamespace(at.netns, { file, args });
+      return daemons.start({ name: daemon, ...command, log: logOf(daemon) });
+    };
 
     const launchEtcd = (): Promise<void> => launch("etcd", binaries.etcd, etcdFlags(folder));
-    const [credentials] = await Promise.all([writeCredentials(folder, name), launchEtcd()]);
+    const [credentials] = await Promise.all([
+      writeCredentials(folder, name, at?.addresses),
+      launchEtcd(),
+    ]);
     const auditPath = logOf("audit");
     const policyPath = join(folder, "audit-policy.json");
     if (options.audit === true) writeFileSync(policyPath, JSON.stringify(AUDIT_POLICY));
     const audit = options.audit === true ? auditFlags({ policyPath, auditPath }) : [];
-    let server = await describeServer({ folder, name, credentials });
+    let server = await describeServer({ folder, name, credentials, at });
     const startApiserver = async (): Promise<void> => {
       await launch("kube-apiserver", binaries.kubeApiserver, [
-        ...apiserverFlags({ folder, credentials, serviceCidrs, port: server.port }),
+        ...apiserverFlags({
+          folder,
+          credentials,
+          serviceCidrs,
+          port: server.port,
+          address: at?.address,
+        }),
         ...audit,
       ]);
       await waitFor("kube-apiserver", { daemons, logOf }, () => isServing(server.reader));
@@ -103,16 +135,20 @@ export async function startCluster(options: ClusterOptions): Promise<RealCluster
         // Between finding a free port and the server's bind somebody else may take it.
         if (attempt === PORT_ATTEMPTS || !(await lostThePort(logOf("kube-apiserver")))) throw error;
         await server.reader.close();
-        server = await describeServer({ folder, name, credentials });
+        server = await describeServer({ folder, name, credentials, at });
       }
     }
-    if (controllerManager) {
-      const flags = controllerManagerFlags({ credentials, kubeconfigPath: server.kubeconfigPath });
+    const startControllers = async (): Promise<void> => {
+      if (!controllerManager) return;
+      const { kubeconfigPath } = server;
+      const { controllers } = options;
+      const flags = controllerManagerFlags({ credentials, kubeconfigPath, controllers });
       await launch("kube-controller-manager", controllerManager, flags);
       await waitFor("kube-controller-manager", { daemons, logOf }, () =>
         exists(server.reader, "/api/v1/namespaces/default/serviceaccounts/default"),
       );
-    }
+    };
+    await startControllers();
     const stopApiserver = (signal: NodeJS.Signals = "SIGKILL"): Promise<void> =>
       daemons.stop("kube-apiserver", signal);
     return {
@@ -126,6 +162,7 @@ export async function startCluster(options: ClusterOptions): Promise<RealCluster
       version: binaries.version,
       logsPath,
       auditPath,
+      daemons,
       stopApiserver,
       startApiserver,
       async restartApiserver() {
@@ -138,6 +175,15 @@ export async function startCluster(options: ClusterOptions): Promise<RealCluster
       async startEtcd() {
         await launchEtcd();
         await waitFor("kube-apiserver", { daemons, logOf }, () => isServing(server.reader));
+      },
+      async kill() {
+        const names = ["kube-controller-manager", "kube-apiserver", "etcd"];
+        await Promise.all(names.map((daemon) => daemons.stop(daemon, "SIGKILL")));
+      },
+      async revive() {
+        await launchEtcd();
+        await startApiserver();
+        await startControllers();
       },
       async stop() {
         await server.reader.close();
@@ -161,10 +207,11 @@ async function describeServer(options: {
   readonly folder: string;
   readonly name: string;
   readonly credentials: Credentials;
+  readonly at: ClusterSite | undefined;
 }): Promise<ServerDescription> {
-  const { folder, name, credentials } = options;
-  const port = await findFreePort();
-  const url = `https://127.0.0.1:${port}`;
+  const { folder, name, credentials, at } = options;
+  const { address, port } = at ?? { address: "127.0.0.1", port: await findFreePort() };
+  const url = `https://${address}:${port}`;
   const kubeconfigPath = join(folder, "kubeconfig");
   const { caPem, admin } = credentials;
   writeFileSync(kubeconfigPath, renderKubeconfig({ name, url, caPem, client: admin }), {
@@ -212,7 +259,8 @@ async function readTail(log: string): Promise<string> {
   return text.trimEnd().split("\n").slice(-15).join("\n");
 }
 
-function makeLogsFolder(folder: string, name: string): string {
+/** In the folder that goes, or where ISTHMUS_TEST_LOGS wants to keep them. */
+export function makeLogsFolder(folder: string, name: string): string {
   const kept = process.env["ISTHMUS_TEST_LOGS"];
   const logsPath = kept ? join(kept, `${name}-${process.pid}`) : join(folder, "logs");
   mkdirSync(logsPath, { recursive: true });

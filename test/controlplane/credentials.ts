@@ -22,7 +22,12 @@ export interface Credentials {
 
 const HOUR_MS = 3_600_000;
 
-export async function writeCredentials(folder: string, name: string): Promise<Credentials> {
+/** Its server is known by loopback, and by these addresses besides. */
+export async function writeCredentials(
+  folder: string,
+  name: string,
+  addresses: readonly string[] = [],
+): Promise<Credentials> {
   // Backdated, so that a clock set back a little between two commands does not matter.
   const period = {
     notBefore: new Date(Date.now() - HOUR_MS),
@@ -33,7 +38,7 @@ export async function writeCredentials(folder: string, name: string): Promise<Cr
     issueCertificate(authority, {
       commonName: "kube-apiserver",
       dnsNames: ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"],
-      ipAddresses: ["127.0.0.1", "::1"],
+      ipAddresses: ["127.0.0.1", "::1", ...addresses],
       usage: "server",
       ...period,
     }),

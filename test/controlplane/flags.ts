@@ -25,15 +25,20 @@ export function apiserverFlags(options: {
   readonly credentials: Credentials;
   readonly serviceCidrs: readonly [string, string];
   readonly port: number;
+  /** Where others find it, in a network of its own; absent: on loopback only. */
+  readonly address?: string | undefined;
 }): readonly string[] {
-  const { folder, credentials, serviceCidrs, port } = options;
-  return [
-    `--etcd-servers=unix://${join(folder, "etcd.sock")}`,
+  const { folder, credentials, serviceCidrs, port, address } = options;
+  const loopback = [
     "--bind-address=127.0.0.1",
     // The default is the host's own address: nothing of a test may be found from outside.
     "--advertise-address=127.0.0.1",
     // A loopback address is refused in the endpoints of the `kubernetes` Service, and the retries fill the log.
     "--endpoint-reconciler-type=none",
+  ];
+  return [
+    `--etcd-servers=unix://${join(folder, "etcd.sock")}`,
+    ...(address === undefined ? loopback : ["--bind-address=::", `--advertise-address=${address}`]),
     `--secure-port=${port}`,
     `--cert-dir=${folder}`,
     `--tls-cert-file=${credentials.servingCertFile}`,
@@ -68,6 +73,8 @@ export function auditFlags(options: {
 export function controllerManagerFlags(options: {
   readonly credentials: Credentials;
   readonly kubeconfigPath: string;
+  /** Besides those that every test leans on. */
+  readonly controllers?: readonly string[] | undefined;
 }): readonly string[] {
   const controllers = [
     "clusterrole-aggregation-controller",
@@ -78,6 +85,7 @@ export function controllerManagerFlags(options: {
     "root-ca-certificate-publisher-controller",
     "serviceaccount-controller",
     "serviceaccount-token-controller",
+    ...(options.controllers ?? []),
   ];
   return [
     `--kubeconfig=${options.kubeconfigPath}`,

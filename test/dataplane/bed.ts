@@ -1,38 +1,21 @@
 // Data-plane bed: a kube-proxy mode in, three clusters with nodes, pods and names on one network out, and a hub when one is
 // needed. Only inside the namespaces that `npm run test:dataplane` makes; all of it is gone after stop, or when they end.
 
-import type { KubeClient } from "../../src/kube/client.ts";
-import type { RealCluster } from "../controlplane/cluster.ts";
-import type { Isthmus } from "../faults/command.ts";
-import type { Kubelet } from "./kubelet.ts";
-import type { Program, NodeProgram } from "./node.ts";
-import type { ClusterPlan, MemberName } from "./plan.ts";
+import { bundle } from "../../tools/build.ts";
+import { requireCoreDns } from "../controlplane/binaries.ts";
+import { makeLogsFolder } from "../controlplane/cluster.ts";
+import { startDaemons } from "../controlplane/daemons.ts";
+import { COREDNS_IMAGE } from "../dns/kubeadm.ts";
+import { createCommand, type Isthmus } from "../faults/command.ts";
+import { type BedCluster, type BedControl, startControl, startMember } from "./cluster.ts";
+import { startFabric } from "./fabric.ts";
+import { bundlePrograms, type Images } from "./images.ts";
+import type { ProxyMode } from "./kubeproxy.ts";
+import { type NodeProgram, type Program, startProgram } from "./node.ts";
+import { MEMBERS, type MemberName, planCluster } from "./plan.ts";
 
-export type ProxyMode = "iptables" | "nftables";
-
-/** A control plane on a node of its own. */
-export interface BedControl {
-  readonly plan: ClusterPlan;
-  readonly control: RealCluster;
-  /** As administrator. */
-  readonly store: KubeClient;
-  /** Of the administrator; good in the fabric, in every node and in every pod. */
-  readonly kubeconfigPath: string;
-  /** On the node, beside its pods; ends with the cluster. */
-  runInNode(program: Program): Promise<NodeProgram>;
-  /** A power cut: SIGKILL to every process of it, pods included, then its cable is pulled, so that packets vanish. */
-  kill(): Promise<void>;
-  /** Power is back: same data, same pods, kube-proxy too; not what `runInNode` started. Resolves when the API server and the
-   *  controllers serve; pods become ready later. */
-  revive(): Promise<void>;
-  /** Only the cable: packets from and to it vanish, inside all goes on. */
-  unplug(): Promise<void>;
-  plugIn(): Promise<void>;
-}
-
-export interface BedCluster extends BedControl {
-  readonly kubelet: Kubelet;
-}
+export type { BedCluster, BedControl } from "./cluster.ts";
+export type { ProxyMode } from "./kubeproxy.ts";
 
 export interface Bed {
   readonly proxy: ProxyMode;
@@ -54,6 +37,70 @@ export interface BedOptions {
   readonly isHubNeeded: boolean;
 }
 
-export function startBed(options: BedOptions): Promise<Bed> {
-  throw new Error(`no bed for ${options.proxy} yet`);
+/** All at once: how long it takes is how much the machine has to do, not how long anybody waits. */
+export async function startBed({ proxy, isHubNeeded }: BedOptions): Promise<Bed> {
+  const beganAt = performance.now();
+  const plans = MEMBERS.map(planCluster);
+  const hubPlans = isHubNeeded ? [planCluster("hub")] : [];
+  const fabric = await startFabric([...hubPlans, ...plans]);
+  const undo: (() => Promise<void>)[] = [() => fabric.stop()];
+  try {
+    const daemons = await startDaemons();
+    undo.push(() => daemons.end());
+    const { folder } = daemons;
+    const bundled = bundle(folder);
+    const images = collectImages(folder, bundled);
+    const isthmus = bundled.then((path) => createCommand(path, folder));
+    const hubs = hubPlans.map((plan) => startControl(plan, fabric));
+    const members = plans.map((plan) => startMember({ plan, fabric, proxy, images, isthmus }));
+    // Whatever came up has to go again; the first that did not is the error.
+    for (const each of await Promise.allSettled([...hubs, ...members, images, isthmus])) {
+      if (each.status !== "fulfilled" || !("stop" in each.value)) continue;
+      const { value } = each;
+      undo.push(() => value.stop());
+    }
+    const [hub] = await Promise.all(hubs);
+    const clusters = Object.fromEntries(
+      (await Promise.all(members)).map((member) => [member.plan.name, member]),
+    ) as Record<MemberName, BedCluster>;
+    const logsPath = makeLogsFolder(folder, "fabric");
+    const seconds = ((performance.now() - beganAt) / 1000).toFixed(1);
+    const who = [...hubPlans, ...plans].map(({ name }) => name).join(", ");
+    process.stdout.write(`data plane: ${who} with kube-proxy ${proxy} up after ${seconds} s\n`);
+    return {
+      proxy,
+      clusters,
+      ...(hub && { hub }),
+      isthmusPath: await bundled,
+      isthmus: await isthmus,
+      folder,
+      runInFabric: (program) => startProgram(program, { daemons, logsPath }),
+      stop: () => undoAll(undo),
+    };
+  } catch (error) {
+    await undoAll(undo);
+    throw error;
+  }
+}
+
+async function collectImages(folder: string, bundled: Promise<string>): Promise<Images> {
+  const [programs, coredns, isthmus] = await Promise.all([
+    bundlePrograms(folder),
+    requireCoreDns(),
+    bundled,
+  ]);
+  return new Map([
+    ...programs,
+    [COREDNS_IMAGE, { command: [coredns] }],
+    ["isthmus", { command: [process.execPath, isthmus] }],
+  ]);
+}
+
+/** The last first; each is tried, whatever happened to the others. */
+async function undoAll(undo: (() => Promise<void>)[]): Promise<void> {
+  const errors: unknown[] = [];
+  for (let step = undo.pop(); step !== undefined; step = undo.pop()) {
+    await step().catch((error: unknown) => errors.push(error));
+  }
+  if (errors.length > 0) throw new AggregateError(errors, "The bed did not go in order.");
 }

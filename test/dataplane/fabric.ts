@@ -55,6 +55,7 @@ export async function startFabric(plans: readonly ClusterPlan[]): Promise<Fabric
 
 async function setUpNode(plan: ClusterPlan, all: readonly ClusterPlan[]): Promise<void> {
   const { name, address4, address6 } = plan;
+  const others = all.filter((other) => other !== plan);
   await setKernel(
     { ...ROUTER, "ipv4.conf.all.rp_filter": 0, "ipv4.conf.default.rp_filter": 0 },
     name,
@@ -68,12 +69,10 @@ async function setUpNode(plan: ClusterPlan, all: readonly ClusterPlan[]): Promis
       // It leads nowhere, but without it the node's own connections to service addresses fail before kube-proxy's rules see them.
       `route add default via ${FABRIC4}`,
       `route add default via ${FABRIC6}`,
-      ...all
-        .filter((other) => other !== plan)
-        .flatMap((other) => [
-          `route add ${other.pods4} via ${other.address4}`,
-          `route add ${other.pods6} via ${other.address6}`,
-        ]),
+      ...others.flatMap((other) => [
+        `route add ${other.pods4} via ${other.address4}`,
+        `route add ${other.pods6} via ${other.address6}`,
+      ]),
     ],
     name,
   );

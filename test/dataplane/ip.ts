@@ -14,8 +14,7 @@ export function setKernel(values: Readonly<Record<string, number>>, netns?: stri
   const script = Object.entries(values)
     .map(([name, value]) => `echo ${value} > /proc/sys/net/${name.replaceAll(".", "/")}`)
     .join("\n");
-  const [file = "", ...args] = [...place, "sh", "-e"];
-  return runWithInput(file, args, script);
+  return runWithInput("env", [...place, "sh", "-e"], script);
 }
 
 function runWithInput(file: string, args: readonly string[], input: string): Promise<void> {

@@ -19,6 +19,7 @@ import { COREFILE } from "./corefile.ts";
 
 const PLACE = { namespace: "kube-system", name: "coredns" };
 const LABELS = { "k8s-app": "kube-dns" };
+export const COREDNS_IMAGE = "registry.k8s.io/coredns/coredns:v1.15.0";
 
 function an<T extends KubeObject>(
   resource: Resource<T>,
@@ -32,9 +33,15 @@ function an<T extends KubeObject>(
 /** Puts all of it as it is after `kubeadm init`, whatever it was. */
 export async function installCoreDns(
   store: KubeClient,
-  options: { readonly image?: string; readonly labels?: Readonly<Record<string, string>> } = {},
+  options: {
+    readonly image?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly replicas?: number;
+    /** Where its pods run, and with what. */
+    readonly pod?: { readonly nodeName: string; readonly args: readonly string[] };
+  } = {},
 ): Promise<void> {
-  const { image = "registry.k8s.io/coredns/coredns:v1.15.0", labels } = options;
+  const { image = COREDNS_IMAGE, labels, replicas = 1, pod } = options;
   for (const resource of [CONFIG_MAP, DEPLOYMENT]) await store.delete(resource, PLACE);
   await store.create(
     CONFIG_MAP,
@@ -44,10 +51,15 @@ export async function installCoreDns(
     DEPLOYMENT,
     an(DEPLOYMENT, PLACE, {
       spec: {
+        replicas,
         selector: { matchLabels: LABELS },
         template: {
           metadata: { labels: LABELS },
-          spec: { serviceAccountName: "coredns", containers: [{ name: "coredns", image }] },
+          spec: {
+            serviceAccountName: "coredns",
+            ...(pod && { nodeName: pod.nodeName }),
+            containers: [{ name: "coredns", image, ...(pod && { args: pod.args }) }],
+          },
         },
       },
     }),

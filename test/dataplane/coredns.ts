@@ -1,0 +1,65 @@
+// Data-plane bed: CoreDNS of a cluster, as kubeadm installs it and `isthmus dns enable` leaves it: a cluster in, a Deployment of it
+// behind the Service kube-dns out. What it may read is what that command gave it.
+
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { SERVICE } from "../../src/api/builtin.ts";
+import { MEMBER_CRDS } from "../../src/api/crds.ts";
+import { installCrds } from "../../src/controllers/crd.ts";
+import type { KubeClient } from "../../src/kube/client.ts";
+import { systemClock } from "../../src/kube/clock.ts";
+import { DEPLOYMENT } from "../../src/dns/coredns.ts";
+import type { RealCluster } from "../controlplane/cluster.ts";
+import { getCorefile, installCoreDns, writeKubeconfig } from "../dns/kubeadm.ts";
+import type { Isthmus } from "../faults/command.ts";
+import { type ClusterPlan, FABRIC4 } from "./plan.ts";
+
+const NAMESPACE = "kube-system";
+
+/** Its pod becomes ready later. */
+export async function startCoreDns(options: {
+  readonly plan: ClusterPlan;
+  readonly control: RealCluster;
+  readonly store: KubeClient;
+  readonly isthmus: Isthmus;
+}): Promise<void> {
+  const { plan, control, store, isthmus } = options;
+  const { kubeconfigPath } = control;
+  const { folder } = control.daemons;
+  const corefilePath = join(folder, "Corefile");
+  const pod = { nodeName: plan.name, args: ["-conf", corefilePath] };
+  // Nothing mounts a ConfigMap here: the pod starts when the file is what the ConfigMap says.
+  await Promise.all([
+    installCoreDns(store, { replicas: 0, pod }),
+    installCrds({ store, crds: MEMBER_CRDS, clock: systemClock }),
+  ]);
+  await isthmus("dns", "enable", "--kubeconfig", kubeconfigPath);
+  const identity = await writeKubeconfig(control, store, folder);
+  writeFileSync(corefilePath, adapt(await getCorefile(store), identity));
+  await store.create(SERVICE, {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { namespace: NAMESPACE, name: "kube-dns" },
+    spec: {
+      selector: { "k8s-app": "kube-dns" },
+      clusterIP: plan.dns4,
+      clusterIPs: [plan.dns4, plan.dns6],
+      ipFamilyPolicy: "RequireDualStack",
+      ports: [
+        { name: "dns", protocol: "UDP", port: 53 },
+        { name: "dns-tcp", protocol: "TCP", port: 53 },
+      ],
+    },
+  });
+  const deployment = await store.get(DEPLOYMENT, { namespace: NAMESPACE, name: "coredns" });
+  if (deployment === undefined) throw new Error("The Deployment of CoreDNS is gone.");
+  const spec = { ...deployment.spec, replicas: 1 };
+  await store.replace(DEPLOYMENT, { ...deployment, spec });
+}
+
+/** A kubeconfig in place of the files that a pod finds mounted, and no name server outside: there is none. */
+function adapt(corefile: string, kubeconfigPath: string): string {
+  return corefile
+    .replace("forward . /etc/resolv.conf", `forward . ${FABRIC4}`)
+    .replace("       pods insecure", `       kubeconfig ${kubeconfigPath}\n       pods insecure`);
+}
