@@ -1,0 +1,80 @@
+// What stories ask of tallies: who answered, what failed and when.
+
+import { expect, test } from "vitest";
+import {
+  addressesOf,
+  clustersOf,
+  countFailed,
+  failuresOf,
+  isAnsweredBy,
+  isFrom,
+  lastFailureMs,
+  over,
+} from "./measured.ts";
+import type { FlowTally, Tally } from "./programs/tally.ts";
+
+function aFlow(fields: Partial<FlowTally> = {}): FlowTally {
+  return {
+    protocol: "tcp",
+    family: 4,
+    sent: 0,
+    failed: 0,
+    inFlight: 0,
+    longestGapMs: 0,
+    byPod: {},
+    addresses: [],
+    failedBy: {},
+    failures: [],
+    ...fields,
+  };
+}
+
+function aTally(...flows: readonly FlowTally[]): Tally {
+  return { caller: "1", window: 1, stalledMs: 0, flows };
+}
+
+const WEST_AND_EDGE = aFlow({ byPod: { "west/web-1": 3, "edge/web-1": 1, "west/web-0": 2 } });
+
+test("a flow is from just those clusters whose pods answered", () => {
+  expect(clustersOf(WEST_AND_EDGE)).toEqual(["edge", "west"]);
+  expect(isFrom("west", "edge")(WEST_AND_EDGE)).toBe(true);
+  expect(isFrom("west")(WEST_AND_EDGE)).toBe(false);
+  expect(isFrom("west", "edge", "east")(WEST_AND_EDGE)).toBe(false);
+  expect(isFrom("west")(aFlow())).toBe(false);
+});
+
+test("every pod that is named has to answer, others may", () => {
+  expect(isAnsweredBy(["west/web-0", "edge/web-1"])(WEST_AND_EDGE)).toBe(true);
+  expect(isAnsweredBy(["edge/web-0"])(WEST_AND_EDGE)).toBe(false);
+});
+
+test("flows of other protocols do not matter", () => {
+  const isRight = over(["tcp"], isFrom("east"));
+  expect(isRight(WEST_AND_EDGE)).toBe(false);
+  expect(isRight({ ...WEST_AND_EDGE, protocol: "udp" })).toBe(true);
+});
+
+test("failures of all windows are counted, told in words, and the last of them is found", () => {
+  const early = { atMs: 1_000, reason: "timeout", what: "no answer from 10.1.0.1" } as const;
+  const late = { atMs: 61_500, reason: "refused", what: "10.1.0.1 port 70" } as const;
+  const windows = [
+    aTally(aFlow({ sent: 5, failed: 1, failures: [late] }), aFlow()),
+    aTally(aFlow({ family: 6, protocol: "udp", sent: 5, failed: 60, failures: [early] })),
+  ];
+  expect(countFailed(windows)).toBe(61);
+  expect(lastFailureMs(windows)).toBe(61_500);
+  expect(lastFailureMs([aTally(aFlow())])).toBeUndefined();
+  expect(windows.flatMap(failuresOf)).toEqual([
+    "tcp over IPv4 at 00:01:01.500: refused: 10.1.0.1 port 70",
+    "udp over IPv6 at 00:00:01.000: timeout: no answer from 10.1.0.1",
+  ]);
+});
+
+test("addresses are told apart by family, each once", () => {
+  const windows = [
+    aTally(aFlow({ addresses: ["10.101.0.7"] }), aFlow({ family: 6, addresses: ["fd42::7"] })),
+    aTally(aFlow({ addresses: ["10.101.0.7"] }), aFlow({ addresses: ["10.101.0.8"] })),
+  ];
+  expect(addressesOf(windows, 4)).toEqual(["10.101.0.7", "10.101.0.8"]);
+  expect(addressesOf(windows, 6)).toEqual(["fd42::7"]);
+});
