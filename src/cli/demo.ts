@@ -1,9 +1,11 @@
-// CLI: `isthmus demo`: three embedded clusters, the real controllers between them, and a story told with real requests.
+// CLI: `isthmus demo`: three clusters on loopback, the real controllers between them, and a story told with real requests.
 
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import pc from "picocolors";
+import { stringify } from "yaml";
 import { type CliContext, untilStopped } from "./context.ts";
-import { CHECKOUT, CHECKOUT_NAME, SHOP } from "./demo/shop.ts";
+import { CHECKOUT, CHECKOUT_NAME, renderExport, renderPod, SHOP } from "./demo/shop.ts";
 import { tellStory } from "./demo/story.ts";
 import { CLUSTERS, openWorld, type World } from "./demo/world.ts";
 import { createStage } from "./stage.ts";
@@ -15,56 +17,68 @@ export interface DemoOptions {
   readonly goOn: () => Promise<void>;
   /** This version has `isthmus explain`. */
   readonly hasExplain: boolean;
-  /** Absent: the machine is asked. */
+  /** Whether the machine has all of 127.0.0.0/8; absent: it is tried. */
   readonly isWhole?: boolean;
 }
 
 export async function runDemo(context: CliContext, options: DemoOptions): Promise<void> {
-  const { signal } = context;
-  const stage = createStage(context, options.goOn);
+  const { signal, out } = context;
   const { bold } = pc.createColors(context.color);
-  context.out(
-    bold("Isthmus: one Service, used from three clusters. Nothing is kept when you leave."),
-  );
+  const stage = createStage(context, options.goOn);
+  out(bold("Isthmus: one Service, used from three clusters. Nothing is kept when you leave."));
   const world = await openWorld(context, options);
   try {
+    signal.throwIfAborted();
     const explain = options.hasExplain ? renderExplain(context, world) : undefined;
     await tellStory({ stage, world, signal, explain });
-    if (!options.stays) {
-      context.out("");
-      context.out(
-        "That is all. With --stay everything goes on running, for you to try it in another terminal.",
-      );
-      return;
+    out("");
+    if (options.stays) {
+      await printNextSteps(context, world);
+      await untilStopped(signal);
+    } else {
+      out("That is all. With --stay everything goes on running, for you to try it.");
     }
-    printNextSteps(context, world);
-    await untilStopped(signal);
   } finally {
     await world.stop();
   }
 }
 
 function renderExplain({ env }: CliContext, { clusters }: World): string {
-  // From a clone there is no command of that name yet.
+  // In a clone there is no command of that name.
   const isthmus = env["npm_lifecycle_event"] === undefined ? "isthmus" : "npm run isthmus --";
   const all = CLUSTERS.map((name) => `--kubeconfig ${clusters[name].kubeconfigPath}`);
   return `${isthmus} explain ${SHOP}/${CHECKOUT.name} ${all.join(" ")}`;
 }
 
-function printNextSteps(context: CliContext, { clusters, folder }: World): void {
-  const { bold, cyan, dim } = pc.createColors(context.color);
-  const { east, west, edge } = clusters;
-  const command = (text: string): void => context.out(`     ${cyan(text)}`);
-  const say = (text: string): void => context.out(`   ${dim(text)}`);
-  context.out("");
-  context.out(bold("It is yours now. In another terminal:"));
-  say("east exports again; one more pod in west; one less");
-  command(`kubectl --kubeconfig ${east.kubeconfigPath} create -f ${join(folder, "export.yaml")}`);
-  command(`kubectl --kubeconfig ${west.kubeconfigPath} create -f ${join(folder, "pod.yaml")}`);
-  command(`kubectl --kubeconfig ${west.kubeconfigPath} delete pod checkout-1 -n ${SHOP}`);
-  say("what edge makes of it");
-  command(`kubectl --kubeconfig ${edge.kubeconfigPath} get svcim,endpointslices -n ${SHOP}`);
-  command(`dig @${edge.dns.host} -p ${edge.dns.port} ${CHECKOUT_NAME}`);
-  context.out("");
-  context.out("Ctrl-C ends everything; nothing is kept.");
+async function printNextSteps({ out, color }: CliContext, world: World): Promise<void> {
+  const { bold, cyan, dim } = pc.createColors(color);
+  const { east, west, edge } = world.clusters;
+  const files = {
+    export: join(world.folder, "export.yaml"),
+    pod: join(world.folder, "pod.yaml"),
+  };
+  await writeFile(files.export, stringify(renderExport()));
+  await writeFile(files.pod, stringify(renderPod("checkout-3")));
+  const on = ({ kubeconfigPath }: { readonly kubeconfigPath: string }, rest: string): string =>
+    `kubectl --kubeconfig ${kubeconfigPath} ${rest}`;
+  const tries: readonly (readonly [string, ...string[]])[] = [
+    ["East exports again:", on(east, `create -f ${files.export}`)],
+    [
+      "One more pod in west, and one less:",
+      on(west, `create -f ${files.pod}`),
+      on(west, `delete pod checkout-1 -n ${SHOP}`),
+    ],
+    [
+      "What edge makes of it:",
+      on(edge, `get serviceimports,endpointslices -n ${SHOP}`),
+      `dig @${edge.dns.host} -p ${edge.dns.port} ${CHECKOUT_NAME}`,
+    ],
+  ];
+  out(bold("All of it goes on running. Try it in another terminal:"));
+  for (const [why, ...commands] of tries) {
+    out(`   ${dim(why)}`);
+    for (const command of commands) out(`     ${cyan(command)}`);
+  }
+  out("");
+  out("Ctrl-C ends everything.");
 }

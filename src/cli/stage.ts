@@ -65,6 +65,7 @@ export function createStage(context: CliContext, goOn: () => Promise<void>): Sta
       for (const command of commands) out(`     ${cyan(command)}`);
     },
     async until(what, isTrue) {
+      signal.throwIfAborted();
       const deadline = clock.monotonic() + PATIENCE_MS;
       while (!(await isTrue())) {
         if (clock.monotonic() > deadline) throw new Error(`waited in vain until ${what}`);
