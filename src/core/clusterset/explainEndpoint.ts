@@ -1,0 +1,151 @@
+// Clusterset: one source of one import in, each of its endpoints out, with why traffic reaches it or not: from its home over
+// the hub and the doors of the importing cluster to the slice that kube-proxy reads. The first reason on that way counts.
+
+import type { Endpoint, EndpointSlice } from "../../api/builtin.ts";
+import { importedSliceName } from "../../api/digest.ts";
+import { type ClusterId, type ServiceKey, splitServiceKey } from "../../api/names.ts";
+import type { EndpointShare } from "../../api/share.ts";
+import { admitContribution } from "../admission.ts";
+import { describePort, exposesPort } from "../ports.ts";
+import { admissionContext, exportedContribution, hubContribution } from "./contribution.ts";
+import { explain, type Explanation, nameKeeper } from "./explanation.ts";
+import { explainUnready } from "./explainExport.ts";
+import { type ClusterRecord, type Clusterset, isOnHub } from "./record.ts";
+import { slicesFrom, type Standing } from "./standing.ts";
+import { isAttached, isEndpointReady } from "./view.ts";
+
+/** More are counted, not listed. */
+const LISTED = 1_000;
+
+export function explainEndpoints(
+  set: Clusterset,
+  standing: Standing,
+  source: ClusterId,
+): readonly Explanation[] {
+  const { importer, service } = standing;
+  const record = set.records.find(({ id }) => id === source);
+  const copies = slicesFrom(importer, service, source);
+  const home = record === undefined ? undefined : exportedContribution(set, record, service);
+  if (record === undefined || home === undefined) {
+    return copies.flatMap((slice) =>
+      slice.endpoints.map((endpoint) => explainCopy(endpoint, slice, service)),
+    );
+  }
+  const known = new Set(
+    home.endpoints.flatMap(({ endpoints }) => endpoints.flatMap(({ addresses }) => addresses)),
+  );
+  const stale = copies.flatMap((slice) =>
+    slice.endpoints
+      .filter(({ addresses: [address = ""] }) => !known.has(address))
+      .map(({ addresses: [address = ""] }) =>
+        explain(address, "bad", {
+          why: `It is still here, though ${source} does not have it any more.`,
+          next: nameKeeper(importer),
+        }),
+      ),
+  );
+  const facts = { set, standing, record, copies };
+  const own = home.endpoints.flatMap((share) =>
+    share.endpoints.map((endpoint) => explainEndpoint(facts, share, endpoint)),
+  );
+  return [...own, ...stale].slice(0, LISTED);
+}
+
+interface Facts {
+  readonly set: Clusterset;
+  readonly standing: Standing;
+  readonly record: ClusterRecord;
+  readonly copies: readonly EndpointSlice[];
+}
+
+function explainEndpoint(facts: Facts, share: EndpointShare, endpoint: Endpoint): Explanation {
+  const { standing, record } = facts;
+  const { service, importer, judged } = standing;
+  const [address = ""] = endpoint.addresses;
+  if (!isEndpointReady(endpoint)) {
+    return explainUnready(
+      withPod(record, service, endpoint),
+      record.id,
+      splitServiceKey(service).namespace,
+    );
+  }
+  const door = explainDoors(facts, share, endpoint);
+  if (door !== undefined) return door;
+  const liveness = judged.get(record.id);
+  if (liveness === "silent" || liveness === "lost") {
+    const treats = liveness === "lost" ? "has withdrawn it" : "keeps it not ready";
+    return explain(address, "bad", {
+      why: `${importer.id} ${treats}, because ${record.id} is ${liveness}.`,
+    });
+  }
+  const name = importedSliceName({ service, cluster: record.id, slice: share.slice });
+  const slice = facts.copies.find(({ metadata }) => metadata.name === name);
+  const copy = slice?.endpoints.find(({ addresses }) => addresses.includes(address));
+  if (slice === undefined || copy === undefined || !isEndpointReady(copy)) {
+    const why =
+      copy === undefined
+        ? `It has not arrived in ${importer.id}.`
+        : `It is ready in ${record.id}, but not yet in ${importer.id}.`;
+    return explain(address, "bad", { why, next: nameKeeper(importer) });
+  }
+  return explainCopy(copy, slice, service);
+}
+
+/** What stands between a ready endpoint and the importing cluster; undefined: nothing. */
+function explainDoors(
+  { set, standing, record }: Facts,
+  share: EndpointShare,
+  endpoint: Endpoint,
+): Explanation | undefined {
+  const { importer, service, view, merged } = standing;
+  const [address = ""] = endpoint.addresses;
+  const isForeign = record.id !== importer.id;
+  if (isForeign && isOnHub(set, record) && isOnHub(set, importer)) {
+    const told = hubContribution(record, service)?.contribution;
+    const isTold = told?.endpoints.some(({ endpoints }) =>
+      endpoints.some((one) => one.addresses.includes(address) && isEndpointReady(one)),
+    );
+    if (told === undefined || isTold !== true) {
+      const why = `The hub does not have it as it is in ${record.id}.`;
+      return explain(address, "bad", { why, next: nameKeeper(record) });
+    }
+    const alone = { share: told.share, endpoints: [{ ...share, endpoints: [endpoint] }] };
+    const [rejection] = admitContribution(alone, admissionContext(record, importer)).rejections;
+    if (rejection !== undefined) return explain(address, "bad", { why: rejection.message });
+  }
+  if (view !== undefined && !view.ipFamilies.includes(share.addressType)) {
+    const why = `${importer.id} does not serve this service over ${share.addressType}.`;
+    return explain(address, "bad", { why });
+  }
+  const own = standing.received.get(record.id)?.contribution.share;
+  if (merged === undefined || own === undefined || share.ports.length === 0) return undefined;
+  const usable = share.ports.filter((port) => {
+    const kept = merged.ports.find(({ name }) => name === (port.name ?? ""));
+    return kept !== undefined && exposesPort(own, kept);
+  });
+  if (usable.length > 0) return undefined;
+  const why = `Its ports are left out: ${record.id} has ${own.ports.map(describePort).join(", ")}, the service is ${merged.ports.map(describePort).join(", ")}.`;
+  const next = `Give the Service in ${record.id} the same ports, then its endpoints are used.`;
+  return explain(address, "bad", { why, next });
+}
+
+/** What travels does not name the pod. */
+function withPod(record: ClusterRecord, service: ServiceKey, endpoint: Endpoint): Endpoint {
+  const originals = (record.sourceSlices.get(service) ?? []).flatMap(
+    (slice) => slice.endpoints ?? [],
+  );
+  const [address = ""] = endpoint.addresses;
+  const targetRef = originals.find(({ addresses }) => addresses.includes(address))?.targetRef;
+  return targetRef === undefined ? endpoint : { ...endpoint, targetRef };
+}
+
+function explainCopy(endpoint: Endpoint, slice: EndpointSlice, service: ServiceKey): Explanation {
+  const what = endpoint.addresses[0] ?? "";
+  if (!isEndpointReady(endpoint)) {
+    return explain(what, "bad", { why: "It is not ready, as the slice has it." });
+  }
+  const numbers = (slice.ports ?? []).flatMap(({ port }) => port ?? []);
+  const at = numbers.length === 0 ? "" : `, port ${numbers.join(", ")}`;
+  if (isAttached(slice, service)) return explain(what, "good", { why: `In use${at}.` });
+  return explain(what, "good", { why: `Known to DNS${at}; no virtual IP leads to it.` });
+}

@@ -1,0 +1,166 @@
+// Clusterset: an observation in, whether all is well out, and everything that is not, once each: a cause is told where it
+// is, not again at each of its consequences.
+
+import type { ServiceKey } from "../../api/names.ts";
+import { explainIn } from "./explain.ts";
+import type { Explanation } from "./explanation.ts";
+import { judgeCluster, type LivenessView } from "./liveness.ts";
+import { type ClusterRecord, type Clusterset, indexClusterset } from "./record.ts";
+import { isBlind, type Observation } from "./sighting.ts";
+import { findStandings } from "./view.ts";
+
+export interface Finding {
+  readonly about: "hub" | "cluster" | "service";
+  /** A cluster id, "namespace/name", or the hub's address. */
+  readonly subject: string;
+  readonly verdict: "bad" | "unknown";
+  /** What of it: "export in east", "in west: address". */
+  readonly what: string;
+  readonly why: string;
+  readonly next?: string;
+}
+
+export interface StatusView {
+  /** Nothing is bad. What is unknown is for a person to judge. */
+  readonly well: boolean;
+  readonly clusters: { readonly total: number; readonly well: number };
+  readonly services: { readonly total: number; readonly well: number };
+  readonly findings: readonly Finding[];
+}
+
+export function viewStatus(observation: Observation): StatusView {
+  const set = indexClusterset(observation);
+  const standings = set.services.flatMap((service) => findStandings(set, service));
+  const liveness = new Map(
+    set.records.map((record) => [record.id, judgeCluster(set, record, standings)]),
+  );
+  const clusters = set.records.flatMap((record) =>
+    findClusterTrouble(record, liveness.get(record.id)),
+  );
+  const gone = new Set(
+    clusters.flatMap(({ subject, verdict }) => (verdict === "bad" ? subject : [])),
+  );
+  const services = set.services.flatMap((service) => findServiceTrouble(set, service, gone));
+  const findings = [...findHubTrouble(set), ...clusters, ...findDoubles(set), ...services];
+  const bad = (about: Finding["about"]): number =>
+    new Set(
+      findings.flatMap((one) => (one.about === about && one.verdict === "bad" ? one.subject : [])),
+    ).size;
+  const total = set.records.length + set.doubles.length;
+  return {
+    well: !findings.some(({ verdict }) => verdict === "bad"),
+    clusters: { total, well: total - bad("cluster") },
+    services: { total: set.services.length, well: set.services.length - bad("service") },
+    findings,
+  };
+}
+
+function findHubTrouble({ observation: { hub } }: Clusterset): readonly Finding[] {
+  if (hub?.problem === undefined) return [];
+  const next =
+    "What was imported stays as it is and traffic goes on, but nothing new is shared while agents do not reach it either.";
+  return [
+    { about: "hub", subject: hub.server, verdict: "bad", what: "hub", why: hub.problem, next },
+  ];
+}
+
+function findClusterTrouble(
+  { id, sighting, member }: ClusterRecord,
+  judged: LivenessView | undefined,
+): readonly Finding[] {
+  const about = { about: "cluster", subject: id } as const;
+  const { liveness = "unknown", why = "", next } = judged ?? {};
+  const isAway = sighting !== undefined && isBlind(sighting);
+  const isBad = liveness === "silent" || liveness === "lost" || liveness === "flapping" || isAway;
+  const known =
+    why === "" || liveness === "live" || (liveness === "unknown" && !isBad && next === undefined);
+  const synced = member?.status?.conditions?.find(({ type }) => type === "Synced");
+  const problems = isAway ? [] : (sighting?.problems ?? []);
+  return [
+    ...(known && !isAway
+      ? []
+      : [
+          {
+            ...about,
+            verdict: isBad ? ("bad" as const) : ("unknown" as const),
+            what: "liveness",
+            why,
+            ...(next === undefined ? {} : { next }),
+          },
+        ]),
+    ...(member === undefined || synced?.status === "True"
+      ? []
+      : [
+          {
+            ...about,
+            verdict: "unknown" as const,
+            what: "sync",
+            why: "It has joined, but has not told the hub all that it exports yet.",
+            next: `Start the agent of ${id}, or look in its log.`,
+          },
+        ]),
+    ...problems.map((why) => ({ ...about, verdict: "unknown" as const, what: "reading", why })),
+  ];
+}
+
+function findDoubles({ doubles }: Clusterset): readonly Finding[] {
+  return doubles.map(({ name, cluster }) => ({
+    about: "cluster",
+    subject: name,
+    verdict: "bad",
+    what: "identity",
+    why: `${name} goes by the id "${cluster}", which another cluster named before has, too.`,
+    next: "Name each cluster once, and give each an id of its own.",
+  }));
+}
+
+/** Endpoints are left out: a pod that is not ready is its owner's business while others serve. */
+function findServiceTrouble(
+  set: Clusterset,
+  service: ServiceKey,
+  gone: ReadonlySet<string>,
+): readonly Finding[] {
+  const explained = explainIn(set, service);
+  const found = new Map<string, Finding>();
+  const add = (what: string, { verdict, why, next }: Explanation): void => {
+    if (verdict === "good") return;
+    // The same sentence twice is one cause; the last says what to do about it.
+    found.set(why, {
+      about: "service",
+      subject: service,
+      verdict,
+      what,
+      why,
+      ...(next === undefined ? {} : { next }),
+    });
+  };
+  const spoiled = new Set(
+    explained.parts.flatMap(({ what, verdict }) =>
+      what.startsWith("export in ") && verdict === "bad" ? what.slice("export in ".length) : [],
+    ),
+  );
+  for (const part of explained.parts) {
+    const troubled = part.parts.filter(({ verdict }) => verdict !== "good");
+    if (troubled.length === 0) add(part.what, part);
+    for (const inner of troubled) {
+      const source = inner.what.startsWith("from ") ? inner.what.slice("from ".length) : "";
+      const isConsequence = spoiled.has(source) || gone.has(source);
+      if (!isConsequence) add(`${part.what}: ${inner.what}`, inner);
+    }
+  }
+  const isTold = [...found.values()].some(({ verdict }) => verdict === "bad");
+  const isUsable = explained.usable.every(({ verdict }) => verdict !== "bad");
+  if (!isTold && (!isUsable || explained.verdict === "bad"))
+    add("use", { ...explained, verdict: "bad" });
+  return [...found.values()].filter(
+    // A cluster that cannot be asked is told once, not for each service.
+    ({ what, verdict }) => verdict === "bad" || !isAboutWhole(set, what),
+  );
+}
+
+function isAboutWhole(set: Clusterset, what: string): boolean {
+  if (what === "hub") return true;
+  return set.records.some(
+    ({ id, sighting }) => what === `in ${id}` && sighting !== undefined && isBlind(sighting),
+  );
+}

@@ -1,0 +1,192 @@
+// Clusterset: one import of one cluster in; whether it is what the exports ask for out, by the very plan that the controllers
+// carry out: what would still be written is what it is behind by. How the cluster judges each source shows in its slices.
+
+import { ENDPOINT_SLICE, type EndpointSlice, type IPFamily, SERVICE } from "../../api/builtin.ts";
+import { derivedServiceName } from "../../api/digest.ts";
+import { SERVICE_IMPORT } from "../../api/mcs.ts";
+import {
+  type ClusterId,
+  type ServiceKey,
+  SOURCE_CLUSTER_LABEL,
+  serviceKey,
+  splitServiceKey,
+} from "../../api/names.ts";
+import { type ImportView, isManaged, viewMerged } from "../import.ts";
+import type { Liveness } from "../liveness.ts";
+import { type MergedService, mergeShares } from "../merge.ts";
+import { compareText } from "../order.ts";
+import { planImport } from "../plan.ts";
+import { planSlices } from "../slices.ts";
+import type { Write } from "../write.ts";
+import { findUnknownSources, type Received, receivedContribution } from "./contribution.ts";
+import { type ClusterRecord, type Clusterset, hasRead } from "./record.ts";
+
+export type NamespaceSight = "present" | "missing" | "terminating" | "unknown";
+
+export interface Standing {
+  readonly service: ServiceKey;
+  readonly importer: ClusterRecord;
+  readonly namespace: NamespaceSight;
+  /** What the importing cluster is to make of the exports; undefined when nobody exports, as far as is known. */
+  readonly merged: MergedService | undefined;
+  readonly view: ImportView | undefined;
+  /** By source. */
+  readonly received: ReadonlyMap<ClusterId, Received>;
+  /** Sources whose exports could not be read: then nothing is said about what is due. */
+  readonly unknown: readonly ClusterId[];
+  /** How the importing cluster judges each source, by what it made of its endpoints; without an entry it cannot be told. */
+  readonly judged: ReadonlyMap<ClusterId, Liveness>;
+  /** What is still to be written; undefined when it cannot be told. */
+  readonly due: readonly Write[] | undefined;
+}
+
+export function findStanding(
+  set: Clusterset,
+  importer: ClusterRecord,
+  service: ServiceKey,
+): Standing {
+  const received = new Map(
+    set.records.flatMap((source) => {
+      const found = receivedContribution(set, { source, importer }, service);
+      return found === undefined ? [] : [[source.id, found] as const];
+    }),
+  );
+  const contributions = [...received.values()].map(({ contribution }) => contribution);
+  const merged = mergeShares(contributions.map(({ share }) => share));
+  const view = merged && viewMerged(merged, localFacts(importer, service, merged));
+  const unknown = findUnknownSources(set, importer, service);
+  const judged = new Map<ClusterId, Liveness>();
+  for (const [id, { contribution }] of received) {
+    const slices = slicesFrom(importer, service, id);
+    const liveness =
+      view === undefined ? undefined : judgeBySlices({ importer, view, contribution, slices });
+    if (liveness !== undefined) judged.set(id, liveness);
+  }
+  const facts = { service, importer, namespace: findNamespace(importer, service) };
+  const standing = { ...facts, merged, view, received, unknown, judged };
+  return { ...standing, due: planDue(standing) };
+}
+
+/** Slices of the import that hold endpoints of that source. */
+export function slicesFrom(
+  importer: ClusterRecord,
+  service: ServiceKey,
+  source: ClusterId,
+): readonly EndpointSlice[] {
+  return (importer.importedSlices.get(service) ?? []).filter(
+    ({ metadata }) => metadata.labels?.[SOURCE_CLUSTER_LABEL] === source,
+  );
+}
+
+/** Everybody whose endpoints the import has or should have. */
+export function findSources(standing: Standing): readonly ClusterId[] {
+  const { importer, service, received } = standing;
+  const held = (importer.importedSlices.get(service) ?? []).flatMap(
+    ({ metadata }) => metadata.labels?.[SOURCE_CLUSTER_LABEL] ?? [],
+  );
+  const listed = importer.imports.get(service)?.status?.clusters ?? [];
+  const ids = [...received.keys(), ...held, ...listed.map(({ cluster }) => cluster)];
+  return ([...new Set(ids)] as ClusterId[]).toSorted(compareText);
+}
+
+function findNamespace(importer: ClusterRecord, service: ServiceKey): NamespaceSight {
+  if (importer.imports.has(service)) return "present";
+  if (!hasRead(importer, "namespaces")) return "unknown";
+  const { namespace } = splitServiceKey(service);
+  const found = importer.sighting?.namespaces.find(({ metadata }) => metadata.name === namespace);
+  if (found === undefined) return "missing";
+  return found.metadata.deletionTimestamp === undefined ? "present" : "terminating";
+}
+
+/**
+ * Which families a cluster can serve is not written anywhere: what the import shows is taken for that, since where it is
+ * wrong its condition says so.
+ */
+function localFacts(importer: ClusterRecord, service: ServiceKey, merged: MergedService) {
+  const serviceImport = importer.imports.get(service);
+  const ready = serviceImport?.status?.conditions?.find(({ type }) => type === "Ready");
+  const shown = serviceImport?.spec?.ipFamilies ?? merged.ipFamilies;
+  const families: readonly IPFamily[] = ready?.reason === "IPFamilyNotSupported" ? [] : shown;
+  return { families, derivedName: derivedServiceName(service) };
+}
+
+/** In this order: endpoints that are not ready at home look the same whatever is thought of their cluster. */
+const JUDGEMENTS: readonly Liveness[] = ["live", "silent", "lost"];
+
+function judgeBySlices(facts: {
+  readonly importer: ClusterRecord;
+  readonly view: ImportView;
+  readonly contribution: Received["contribution"];
+  readonly slices: readonly EndpointSlice[];
+}): Liveness | undefined {
+  const { importer, view, contribution, slices } = facts;
+  return JUDGEMENTS.find((liveness) => {
+    const input = {
+      cluster: importer.id,
+      view,
+      contributions: [contribution],
+      livenessOf: () => liveness,
+      isAwaited: () => false,
+    };
+    return planSlices(input, slices).length === 0;
+  });
+}
+
+function planDue(standing: Omit<Standing, "due">): readonly Write[] | undefined {
+  const { importer, service, merged, view, received, unknown, judged } = standing;
+  if (!hasRead(importer, "serviceImports", "services", "slices")) return undefined;
+  if (unknown.length > 0 || standing.namespace === "unknown") return undefined;
+  if (standing.namespace !== "present") return [];
+  const serviceImport = importer.imports.get(service);
+  const slices = importer.importedSlices.get(service) ?? [];
+  if (merged === undefined) {
+    if (serviceImport === undefined || !isManaged(serviceImport)) return [];
+    const { namespace = "", name = "", uid } = serviceImport.metadata;
+    return [{ verb: "delete", resource: SERVICE_IMPORT, ref: { namespace, name }, uid }];
+  }
+  const { namespace } = splitServiceKey(service);
+  const derivedKey = serviceKey({ namespace, name: derivedServiceName(service) });
+  return planImport({
+    cluster: importer.id,
+    service,
+    families: view?.ipFamilies ?? [],
+    namespace: "present",
+    makesNamespace: false,
+    contributions: [...received.values()].map(({ contribution }) => contribution),
+    rejections: [],
+    livenessOf: (source) => judged.get(source) ?? "live",
+    isAwaited: () => false,
+    // What was told of rejections stands: its condition is read as it is.
+    isComplete: false,
+    observed: { serviceImport, derived: importer.services.get(derivedKey), slices },
+    now: "",
+  });
+}
+
+/** A clause for each thing that is due: "2 of its EndpointSlices are out of date". */
+export function describeDue(due: readonly Write[]): readonly string[] {
+  const of = (resource: { readonly plural: string }): readonly Write[] =>
+    due.filter((write) => write.resource.plural === resource.plural);
+  const imports = of(SERVICE_IMPORT);
+  const spec = imports.find((write) => write.verb === "delete" || !write.subresource);
+  const slices = of(ENDPOINT_SLICE);
+  const gone = slices.filter(({ verb }) => verb === "delete").length;
+  const wrong = slices.length - gone;
+  return [
+    ...(spec === undefined
+      ? []
+      : [
+          spec.verb === "delete"
+            ? "nobody exports the service any more, and the ServiceImport is still there"
+            : "its ServiceImport is missing, or does not show what the exports agree on",
+        ]),
+    ...(of(SERVICE).length === 0
+      ? []
+      : ["the Service that carries its virtual IP is missing or wrong"]),
+    ...(wrong === 0
+      ? []
+      : [`${wrong} EndpointSlice${wrong === 1 ? " is" : "s are"} missing or out of date`]),
+    ...(gone === 0 ? [] : [`${gone} EndpointSlice${gone === 1 ? " has" : "s have"} to go`]),
+    ...(imports.length > 0 && spec === undefined ? ["its status is out of date"] : []),
+  ];
+}

@@ -1,0 +1,138 @@
+// Clusterset: an observation and one cluster in, what every service would have left without that cluster out. Reads what is
+// written now; changes nothing, and foresees no autoscaler.
+
+import { type ClusterId, type ServiceKey, splitServiceKey } from "../../api/names.ts";
+import { routesOf } from "../fate.ts";
+import { type MergedService, mergeShares } from "../merge.ts";
+import { compareText } from "../order.ts";
+import { describePort } from "../ports.ts";
+import { exportedContribution } from "./contribution.ts";
+import { count, list } from "./explanation.ts";
+import { type Clusterset, indexClusterset } from "./record.ts";
+import type { Observation } from "./sighting.ts";
+import { findSources, slicesFrom, type Standing } from "./standing.ts";
+import { findStandings, isEndpointReady, viewSource } from "./view.ts";
+
+export type Loss =
+  /** It has no ready endpoint left somewhere. */
+  | "gone"
+  /** Some port, or some family, has nobody left who serves it. */
+  | "partly"
+  /** Fewer ready endpoints. */
+  | "weaker"
+  | "none";
+
+export interface LossView {
+  readonly namespace: string;
+  readonly name: string;
+  readonly loss: Loss;
+  /** Who would still export it. */
+  readonly exports: readonly string[];
+  /** In every other cluster that imports it: ready endpoints now, and without the cluster. */
+  readonly imports: readonly {
+    readonly cluster: string;
+    readonly ready: number;
+    readonly left: number;
+  }[];
+  /** What nobody else serves: "IPv4 http". */
+  readonly routes: readonly string[];
+  /** What would change by the merge if its export were gone, too: while it is only lost, its say stays. */
+  readonly changes: readonly string[];
+  /** A sentence. */
+  readonly why: string;
+}
+
+/** Undefined when there is no such cluster. */
+export function viewWithout(
+  observation: Observation,
+  cluster: ClusterId,
+): readonly LossView[] | undefined {
+  const set = indexClusterset(observation);
+  if (!set.records.some(({ id }) => id === cluster)) return undefined;
+  return set.services.map((service) => viewLoss(set, service, cluster));
+}
+
+function viewLoss(set: Clusterset, service: ServiceKey, cluster: ClusterId): LossView {
+  const standings = findStandings(set, service).filter(
+    ({ importer }) => importer.id !== cluster && importer.imports.has(service),
+  );
+  const imports = standings.map((standing) => {
+    const sources = findSources(standing).map((source) => viewSource(standing, source));
+    const ready = sources.reduce((sum, source) => sum + source.ready, 0);
+    const lost = sources.find((source) => source.cluster === cluster)?.ready ?? 0;
+    return { cluster: standing.importer.id, ready, left: ready - lost };
+  });
+  const shares = set.records.flatMap(
+    (record) => exportedContribution(set, record, service)?.share ?? [],
+  );
+  const left = shares.filter((share) => share.cluster !== cluster);
+  const routes = [...new Set(standings.flatMap((standing) => findLostRoutes(standing, cluster)))];
+  const facts = { imports, routes, exports: left.map((share) => share.cluster) };
+  const loss = judgeLoss(facts);
+  const changes = describeChanges(mergeShares(shares), mergeShares(left));
+  return { ...splitServiceKey(service), loss, ...facts, changes, why: describeLoss(loss, facts) };
+}
+
+/** Of what is served now. */
+function findLostRoutes(standing: Standing, cluster: ClusterId): readonly string[] {
+  const routes = (sources: readonly ClusterId[]): ReadonlySet<string> =>
+    new Set(
+      sources
+        .flatMap((source) => slicesFrom(standing.importer, standing.service, source))
+        .filter((slice) => (slice.endpoints ?? []).some(isEndpointReady))
+        .flatMap(routesOf),
+    );
+  const sources = findSources(standing);
+  const kept = routes(sources.filter((source) => source !== cluster));
+  const lost = [...routes([cluster])].filter((route) => !kept.has(route));
+  return lost.map((route) => route.trim()).toSorted(compareText);
+}
+
+type Facts = Pick<LossView, "imports" | "routes" | "exports">;
+
+function judgeLoss({ imports, routes }: Facts): Loss {
+  if (imports.some(({ ready, left }) => ready > 0 && left === 0)) return "gone";
+  if (routes.length > 0) return "partly";
+  return imports.some(({ ready, left }) => left < ready) ? "weaker" : "none";
+}
+
+function describeLoss(loss: Loss, { imports, routes, exports }: Facts): string {
+  const hit = imports.filter(({ ready, left }) => left < ready);
+  const [worst] = hit.toSorted((a, b) => a.left - b.left);
+  const others =
+    exports.length === 0
+      ? "nobody else exports it"
+      : `${list(exports)} ${exports.length === 1 ? "stays" : "stay"}`;
+  switch (loss) {
+    case "gone":
+      return `No ready endpoint would be left in ${list(hit.flatMap(({ cluster, left }) => (left === 0 ? cluster : [])))}: ${exports.length === 0 ? others : `${others}, without a ready endpoint`}.`;
+    case "partly":
+      return `Nobody else serves ${list(routes)}; the rest goes on.`;
+    case "weaker":
+      return `${count(worst?.left ?? 0, "ready endpoint")} of ${worst?.ready ?? 0} would be left in ${worst?.cluster ?? ""}: ${others}.`;
+    case "none":
+      return imports.length === 0
+        ? "None of the clusters that were asked imports it."
+        : "It has no ready endpoint there, so nothing would change.";
+    default:
+      return loss satisfies never;
+  }
+}
+
+function describeChanges(
+  now: MergedService | undefined,
+  then: MergedService | undefined,
+): readonly string[] {
+  if (now === undefined || then === undefined) return [];
+  const ports = then.ports.map(describePort);
+  const gone = now.ports.map(describePort).filter((port) => !ports.includes(port));
+  const added = ports.filter((port) => !now.ports.map(describePort).includes(port));
+  return [
+    ...(now.type === then.type
+      ? []
+      : [`its type becomes ${then.type}, and its virtual IP changes`]),
+    ...(gone.length === 0 ? [] : [`port ${list(gone)} goes`]),
+    ...(added.length === 0 ? [] : [`port ${list(added)} comes`]),
+    ...(now.conflicts.length > 0 && then.conflicts.length === 0 ? ["its conflict ends"] : []),
+  ];
+}
