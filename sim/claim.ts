@@ -27,6 +27,14 @@ interface Beat {
   currentMs: number;
 }
 
+interface OwnSlice {
+  readonly cluster: number;
+  readonly service: string;
+  readonly sinceMs: number;
+  readonly addresses: readonly string[];
+  readonly ports: readonly string[];
+}
+
 export class Claims {
   readonly #report: Report;
   readonly #nowMs: () => number;
@@ -34,8 +42,10 @@ export class Claims {
   readonly #clusterOf: (id: string) => number | undefined;
   /** "cluster kind namespace/name" to when it last changed. */
   readonly #since = new Map<string, number>();
-  /** The same to the ports that it has, as "name protocol". */
+  /** The ports of a Service, by the same key, as "name protocol". */
   readonly #ports = new Map<string, readonly string[]>();
+  /** What users wrote, by "cluster namespace/name". */
+  readonly #slices = new Map<string, OwnSlice>();
   readonly #beats = new Map<string, Beat>();
 
   constructor(report: Report, nowMs: () => number, clusterOf: (id: string) => number | undefined) {
@@ -81,19 +91,21 @@ export class Claims {
     else this.#since.delete(key);
   }
 
-  #noteSlice(cluster: number, { type, object }: Change, isAgent: boolean): void {
+  #noteSlice(cluster: number, { type, object, key }: Change, isAgent: boolean): void {
     const { metadata, endpoints, ports } = object as EndpointSlice;
     const { labels = {}, namespace = "" } = metadata;
+    const addresses = (endpoints ?? []).flatMap((endpoint) => endpoint.addresses);
     if (labels[MANAGED_BY_LABEL] !== SLICE_MANAGER) {
-      const isThere = type !== "DELETED" && (endpoints ?? []).length > 0;
-      const what = `slice ${namespace}/${labels[KUBE_SERVICE_NAME_LABEL]}`;
-      this.#note(cluster, what, isThere);
-      this.#ports.set(`${cluster} ${what}`, namePorts(ports));
+      const own = `${cluster} ${key}`;
+      const service = `${namespace}/${labels[KUBE_SERVICE_NAME_LABEL]}`;
+      const sinceMs = this.#nowMs();
+      if (type === "DELETED") this.#slices.delete(own);
+      else this.#slices.set(own, { cluster, service, sinceMs, addresses, ports: namePorts(ports) });
       return;
     }
     if (type !== "DELETED" || !isAgent) return;
     if (this.#clusterOf(labels[SOURCE_CLUSTER_LABEL] ?? "") !== cluster) return;
-    this.#checkOwn(cluster, `${namespace}/${labels[SERVICE_NAME_LABEL]}`);
+    this.#checkOwn(cluster, `${namespace}/${labels[SERVICE_NAME_LABEL]}`, addresses);
   }
 
   /** Since when it has been exported just so; undefined: it is not. */
@@ -119,23 +131,31 @@ export class Claims {
     }
   }
 
-  /** Endpoints that have not followed a change of the Service's ports are of no use. */
-  #leadsSomewhere(cluster: number, service: string): boolean {
-    const ports = this.#ports.get(`${cluster} service ${service}`) ?? [];
-    const reached = this.#ports.get(`${cluster} slice ${service}`) ?? [];
-    return reached.some((port) => ports.includes(port));
+  /** Whether the source of what was taken is still there. Ports that have not followed a change of the Service's lead nowhere. */
+  #isSource(own: OwnSlice, taken: readonly string[]): boolean {
+    const ports = this.#ports.get(`${own.cluster} service ${own.service}`) ?? [];
+    return (
+      own.ports.some((port) => ports.includes(port)) &&
+      taken.every((address) => own.addresses.includes(address))
+    );
   }
 
   /** What nobody else exports cannot lose a merge. */
-  #checkOwn(cluster: number, service: string): void {
-    const slicesMs = this.#since.get(`${cluster} slice ${service}`);
+  #checkOwn(cluster: number, service: string, taken: readonly string[]): void {
     const exportedMs = this.#exportedSinceMs(cluster, service);
     const others = [...this.#since.keys()].filter(
       (key) => key.endsWith(` export ${service}`) && !key.startsWith(`${cluster} `),
     );
-    if (slicesMs === undefined || exportedMs === undefined || others.length > 0) return;
-    if (!this.#leadsSomewhere(cluster, service)) return;
-    if (this.#nowMs() - Math.max(slicesMs, exportedMs) < SEEN_MS) return;
+    if (exportedMs === undefined || others.length > 0 || taken.length === 0) return;
+    const seenMs = this.#nowMs() - SEEN_MS;
+    const isThere = [...this.#slices.values()].some(
+      (own) =>
+        own.cluster === cluster &&
+        own.service === service &&
+        Math.max(own.sinceMs, exportedMs) <= seenMs &&
+        this.#isSource(own, taken),
+    );
+    if (!isThere) return;
     this.#report(
       "no cluster takes its own endpoints away",
       `cluster ${cluster} deleted a slice of its own ${service}, which it exports`,
