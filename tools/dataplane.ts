@@ -7,7 +7,8 @@
 // outside, except for the binaries' cache.
 
 import { spawn, spawnSync } from "node:child_process";
-import { accessSync, constants, readFileSync, readlinkSync } from "node:fs";
+import { accessSync, constants as fileConstants, readFileSync, readlinkSync } from "node:fs";
+import { constants } from "node:os";
 import { delimiter, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { requireBinaries, requireCoreDns } from "../test/controlplane/binaries.ts";
@@ -94,7 +95,7 @@ const thisMachine: Machine = {
 
 function isExecutable(path: string): boolean {
   try {
-    accessSync(path, constants.X_OK);
+    accessSync(path, fileConstants.X_OK);
     return true;
   } catch {
     return false;
@@ -166,17 +167,22 @@ function runInside(parents: readonly ProcessIdentity[]): Promise<number> {
     },
   );
   // At once and for good, whatever the tests would like to say first: the kernel cleans up.
-  const kill = (): void => void child.kill("SIGKILL");
+  let wanted: NodeJS.Signals | undefined;
+  const kill = (signal: NodeJS.Signals): void => {
+    wanted = signal;
+    child.kill("SIGKILL");
+  };
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, kill);
   const watch = setInterval(() => {
-    if (!parents.every(isRunning)) kill();
+    if (!parents.every(isRunning)) kill("SIGHUP");
   }, WATCH_MS);
   return new Promise((resolve, reject) => {
     child.once("error", reject);
     child.once("exit", (code, signal) => {
       clearInterval(watch);
-      if (signal !== null) process.stderr.write(`The data-plane tests were ended by ${signal}.\n`);
-      resolve(code ?? 1);
+      if (code !== null) return resolve(code);
+      process.stderr.write(`The data-plane tests were ended by ${wanted ?? signal}.\n`);
+      resolve(128 + constants.signals[wanted ?? signal ?? "SIGKILL"]);
     });
   });
 }
