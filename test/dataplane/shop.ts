@@ -17,17 +17,12 @@ import { SERVICE_NAME_LABEL, SOURCE_CLUSTER_LABEL, serviceKey } from "../../src/
 import type { Condition, KubeObject, Resource } from "../../src/api/object.ts";
 import type { KubeClient } from "../../src/kube/client.ts";
 import { eventually } from "../scenarios/poll.ts";
+import { type BackendOptions, renderBackends, renderStatefulBackends } from "./backends.ts";
 import type { Bed, BedCluster } from "./bed.ts";
 import type { Engine } from "./engines.ts";
 import { MEMBERS, type MemberName } from "./plan.ts";
 import { Stream } from "./stream.ts";
-import {
-  type BackendOptions,
-  type CallerOptions,
-  renderBackends,
-  renderStatefulBackends,
-  startCaller,
-} from "./traffic.ts";
+import { type CallerOptions, startCaller } from "./traffic.ts";
 import {
   aNamespace,
   anExport,
@@ -36,7 +31,6 @@ import {
   restarted,
   SERVICE_PORTS,
   STATEFUL_SET,
-  type Workload,
 } from "./workload.ts";
 
 /** Nothing is promised about how long it takes on a busy machine. */
@@ -121,7 +115,7 @@ export class Shop {
   async serve(id: MemberName, name: string, offer: Offer = {}): Promise<void> {
     const { spec } = offer;
     await this.store(id).create(SERVICE, aService(this.namespace, name, spec));
-    const workload = renderBackends(this.cluster(id), this.#backends(name, offer)) as Workload;
+    const workload = renderBackends(this.cluster(id), this.#backends(name, offer));
     await this.store(id).create(DEPLOYMENT, workload);
     await this.podsAreReady(id, name, offer.replicas ?? 1);
   }
@@ -131,7 +125,7 @@ export class Shop {
     const spec: ServiceSpec = { clusterIP: "None", ...offer.spec };
     await this.store(id).create(SERVICE, aService(this.namespace, name, spec));
     const options = { ...this.#backends(name, offer), serviceName: name };
-    const workload = renderStatefulBackends(this.cluster(id), options) as Workload;
+    const workload = renderStatefulBackends(this.cluster(id), options);
     await this.store(id).create(STATEFUL_SET, workload);
     await this.podsAreReady(id, name, offer.replicas ?? 1);
   }

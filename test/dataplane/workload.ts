@@ -24,6 +24,11 @@ export interface Workload extends KubeObject {
     readonly replicas: number;
     readonly selector: object;
     readonly template: PodTemplate;
+    /** Of a Deployment. */
+    readonly strategy?: object;
+    /** Of a StatefulSet. */
+    readonly serviceName?: string;
+    readonly podManagementPolicy?: "OrderedReady" | "Parallel";
   };
 }
 
