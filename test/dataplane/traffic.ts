@@ -1,8 +1,16 @@
 // Traffic, the test's end: a caller's orders in, a Pod that never stops asking and its counts out.
 
+import { setTimeout as pause } from "node:timers/promises";
+import { type Pod, POD } from "../../src/api/builtin.ts";
 import type { KubeClient } from "../../src/kube/client.ts";
+import { RUN_POD, type RunPod } from "./pod.ts";
 import type { NodePlan } from "./podnetwork.ts";
+import { type CallerOrders, PORTS, READY_PORT } from "./programs/ports.ts";
 import type { Family, FlowProtocol, Tally } from "./programs/tally.ts";
+import { requireSound, summarize } from "./tallies.ts";
+import { fetchTally } from "./tallyclient.ts";
+
+export { type BackendOptions, renderBackends, renderStatefulBackends } from "./backends.ts";
 
 /** Of a cluster of the bed, what traffic needs. */
 export interface TrafficCluster {
@@ -47,35 +55,113 @@ export interface Caller {
   stop(): Promise<Tally>;
 }
 
+const LIMIT_MS = 60_000;
+const POLL_MS = 100;
+const CALLER_GRACE_SECONDS = 5;
+
 /** Resolves when the caller's Pod is ready: it asks from then on, whether the name exists or not. */
 export async function startCaller(
-  _cluster: TrafficCluster,
-  _options: CallerOptions,
+  cluster: TrafficCluster,
+  options: CallerOptions,
 ): Promise<Caller> {
-  throw new Error("The caller is not there yet.");
+  const { plan, store } = cluster;
+  const { namespace } = options;
+  const name = `${plan.name}/${options.name}`;
+  await store.create(RUN_POD, renderCaller(plan, options));
+  const address = await waitForReady(cluster, { namespace, name: options.name });
+  const ask = (wish: "GET /tally" | "POST /mark"): Promise<Tally> =>
+    fetchTally({ caller: name, address, port: READY_PORT, wish });
+  const { caller: id } = await ask("GET /tally");
+
+  async function askTheSame(wish: "GET /tally" | "POST /mark"): Promise<Tally> {
+    const tally = await ask(wish);
+    if (tally.caller !== id) {
+      throw new Error(`${name} was started anew, and what it had counted is lost.`);
+    }
+    requireSound(name, tally);
+    return tally;
+  }
+
+  return {
+    name,
+    tally: () => askTheSame("GET /tally"),
+    mark: () => askTheSame("POST /mark"),
+    async until(what, isTrue, { limitMs = LIMIT_MS } = {}) {
+      const giveUpAt = performance.now() + limitMs;
+      for (;;) {
+        const tally = await askTheSame("GET /tally");
+        if (isTrue(tally)) return tally;
+        if (performance.now() > giveUpAt) {
+          throw new Error(
+            `${name}: not within ${limitMs / 1000} s: ${what}\n${summarize(tally).join("\n")}`,
+          );
+        }
+        await pause(POLL_MS);
+      }
+    },
+    async stop() {
+      const tally = await askTheSame("POST /mark");
+      await store.delete(POD, { namespace, name: options.name });
+      await waitFor(`${name} is gone`, async () => {
+        const pod = await store.get(POD, { namespace, name: options.name });
+        return pod === undefined ? true : undefined;
+      });
+      return tally;
+    },
+  };
 }
 
-export interface BackendOptions {
-  readonly namespace: string;
-  readonly name: string;
-  readonly replicas: number;
-  /** Extra labels of the Pods besides `app: <name>`. */
-  readonly labels?: Readonly<Record<string, string>>;
-  /** All when absent. */
-  readonly protocols?: readonly FlowProtocol[];
-  /** How long it goes on serving after SIGTERM; 0: it ends on the spot. 4000 when absent. */
-  readonly drainMs?: number;
+function renderCaller(plan: NodePlan, options: CallerOptions): RunPod {
+  const orders: CallerOrders = {
+    target: options.target,
+    ports: { ...PORTS, ...options.ports },
+    protocols: options.protocols ?? ["tcp", "udp", "http"],
+    families: options.families ?? [4, 6],
+    dns: { 4: options.dns?.[4] ?? plan.dns4, 6: options.dns?.[6] ?? plan.dns6 },
+    everyMs: options.everyMs ?? 100,
+    timeoutMs: options.timeoutMs ?? 1000,
+  };
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { namespace: options.namespace, name: options.name, labels: { app: "caller" } },
+    spec: {
+      nodeName: plan.name,
+      // One that died has lost its counts; another in its place would only hide that.
+      restartPolicy: "Never",
+      terminationGracePeriodSeconds: CALLER_GRACE_SECONDS,
+      containers: [
+        {
+          name: "caller",
+          image: "caller",
+          env: [{ name: "CALLER", value: JSON.stringify(orders) }],
+        },
+      ],
+    },
+  };
 }
 
-/** The manifest of a Deployment of backends on the cluster's node; `apps/v1`, Pods labelled `app: <name>`. */
-export function renderBackends(_cluster: TrafficCluster, _options: BackendOptions): object {
-  throw new Error("The backends are not there yet.");
+/** The Pod's IPv4 address. */
+function waitForReady(
+  { store }: TrafficCluster,
+  ref: { readonly namespace: string; readonly name: string },
+): Promise<string> {
+  return waitFor(`Pod ${ref.name} is ready`, async () => {
+    const pod: Pod | undefined = await store.get(POD, ref);
+    const conditions = pod?.status?.conditions ?? [];
+    const isReady = conditions.some(({ type, status }) => type === "Ready" && status === "True");
+    return isReady ? pod?.status?.podIP : undefined;
+  });
 }
 
-/** The same as a StatefulSet behind the headless Service `serviceName`. */
-export function renderStatefulBackends(
-  _cluster: TrafficCluster,
-  _options: BackendOptions & { readonly serviceName: string },
-): object {
-  throw new Error("The backends are not there yet.");
+async function waitFor<T>(what: string, ask: () => Promise<T | undefined>): Promise<T> {
+  const giveUpAt = performance.now() + LIMIT_MS;
+  for (;;) {
+    const found = await ask();
+    if (found !== undefined) return found;
+    if (performance.now() > giveUpAt) {
+      throw new Error(`Not within ${LIMIT_MS / 1000} s: ${what}; the kubelet's log may say why.`);
+    }
+    await pause(POLL_MS);
+  }
 }

@@ -1,0 +1,75 @@
+// Backends, as what their users write: a node and a few wishes in, a Deployment or a StatefulSet out. Pure.
+
+import type { NodePlan } from "./podnetwork.ts";
+import type { FlowProtocol } from "./programs/tally.ts";
+import type { Workload } from "./workload.ts";
+
+export interface BackendOptions {
+  readonly namespace: string;
+  readonly name: string;
+  readonly replicas: number;
+  /** Extra labels of the Pods besides `app: <name>`. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** All when absent. */
+  readonly protocols?: readonly FlowProtocol[];
+  /** How long it goes on serving after SIGTERM; 0: it ends on the spot. 4000 when absent. */
+  readonly drainMs?: number;
+}
+
+interface Place {
+  readonly plan: NodePlan;
+}
+
+const DRAIN_MS = 4000;
+/** Longer than it drains and lingers: being killed is not a way to drain. */
+const GRACE_SECONDS = 30;
+
+/** Pods labelled `app: <name>` on the cluster's node. A new one is ready before an old one goes. */
+export function renderBackends(place: Place, options: BackendOptions): Workload {
+  const { namespace, name, replicas } = options;
+  return {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { namespace, name },
+    spec: {
+      replicas,
+      selector: { matchLabels: { app: name } },
+      strategy: { rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
+      template: renderTemplate(place, options),
+    },
+  };
+}
+
+/** The same as a StatefulSet behind the headless Service `serviceName`. */
+export function renderStatefulBackends(
+  place: Place,
+  options: BackendOptions & { readonly serviceName: string },
+): Workload {
+  const { namespace, name, replicas, serviceName } = options;
+  return {
+    apiVersion: "apps/v1",
+    kind: "StatefulSet",
+    metadata: { namespace, name },
+    spec: {
+      replicas,
+      serviceName,
+      podManagementPolicy: "Parallel",
+      selector: { matchLabels: { app: name } },
+      template: renderTemplate(place, options),
+    },
+  };
+}
+
+function renderTemplate({ plan }: Place, options: BackendOptions) {
+  const { name, labels, protocols, drainMs = DRAIN_MS } = options;
+  const env = [{ name: "DRAIN_MS", value: String(drainMs) }];
+  if (protocols !== undefined) env.push({ name: "PORTS", value: protocols.join(",") });
+  return {
+    metadata: { labels: { ...labels, app: name } },
+    spec: {
+      nodeName: plan.name,
+      terminationGracePeriodSeconds: GRACE_SECONDS,
+      containers: [{ name: "backend", image: "backend", env }],
+    },
+  };
+}
