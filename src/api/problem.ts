@@ -50,6 +50,8 @@ export const PROBLEMS = {
     "The cluster's CoreDNS cannot answer a clusterset zone itself, or hides its version.",
   CorefileUnchanged: "The Corefile could not be changed, and is as it was.",
   ServiceImportsMissing: "The cluster does not know ServiceImports as CoreDNS reads them.",
+  NotWell: "The command looked, and what it found is not as it should be.",
+  NothingFound: "The command looked for something by name, and there is no such thing.",
   AssetsMissing: "The binaries of a real control plane are not on this machine.",
   Unexpected: "An error that Isthmus has no words for: a defect in Isthmus until shown otherwise.",
 } as const satisfies Readonly<Record<string, string>>;

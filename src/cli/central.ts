@@ -9,10 +9,9 @@ import { createClient, type KubeClient } from "../kube/client.ts";
 import { loadKubeconfig } from "../kube/config.ts";
 import { type CliContext, untilStopped } from "./context.ts";
 import { createLog } from "./log.ts";
+import { readSources, type SourceFlags } from "./source.ts";
 
-export interface CentralFlags {
-  readonly kubeconfig: readonly string[];
-  readonly context: readonly string[];
+export interface CentralFlags extends SourceFlags {
   readonly namespaces: NamespacePolicy;
   readonly allowNamespace: readonly string[];
   readonly denyNamespace: readonly string[];
@@ -24,6 +23,12 @@ export async function runCentral(context: CliContext, flags: CentralFlags): Prom
   const { clock, random, signal } = context;
   const log = createLog(flags.logLevel, context.error);
   const sources = readSources(flags);
+  if (sources.length === 0) {
+    throw new Problem(
+      "ArgumentInvalid",
+      "no cluster is named: give a --kubeconfig for each, or a --context for each",
+    );
+  }
   const clients: KubeClient[] = [];
   const members = sources.map((source): CentralMember => {
     const config = loadKubeconfig({ ...source, env: context.env, home: context.home });
@@ -51,45 +56,4 @@ export async function runCentral(context: CliContext, flags: CentralFlags): Prom
   log.info("central stops");
   await central.stop();
   await Promise.all(clients.map((client) => client.close()));
-}
-
-interface Source {
-  readonly name: string;
-  readonly givenId?: string;
-  readonly paths?: readonly string[];
-  readonly context?: string;
-}
-
-/** One kubeconfig per member (its current context), or several contexts of the usual kubeconfig; "id=" in front names the cluster. */
-function readSources(flags: CentralFlags): readonly Source[] {
-  const { kubeconfig, context } = flags;
-  const isOneFile = kubeconfig.length <= 1 && context.length > 0;
-  if (kubeconfig.length > 1 && context.length > 0) {
-    const message = "give several --kubeconfig, or several --context of one kubeconfig, not both";
-    throw new Problem("ArgumentInvalid", message);
-  }
-  const sources = isOneFile
-    ? context.map((text) => ({
-        ...splitId(text, "context"),
-        ...(kubeconfig.length > 0 && { paths: kubeconfig }),
-      }))
-    : kubeconfig.map((text) => splitId(text, "paths"));
-  if (sources.length === 0) {
-    throw new Problem(
-      "ArgumentInvalid",
-      "no cluster is named: give a --kubeconfig for each, or a --context for each",
-    );
-  }
-  return sources;
-}
-
-function splitId(text: string, as: "context" | "paths"): Source {
-  const match = /^([a-z0-9][-a-z0-9]*)=(.+)$/.exec(text);
-  const name = match?.[2] ?? text;
-  const givenId = match?.[1];
-  return {
-    name,
-    ...(givenId === undefined ? {} : { givenId }),
-    ...(as === "context" ? { context: name } : { paths: [name] }),
-  };
 }

@@ -12,6 +12,7 @@ import { addDnsCommand } from "./dnsCommand.ts";
 import { addSwitchCommands } from "./dnsSwitch.ts";
 import { LOG_LEVELS } from "./log.ts";
 import { addMembershipCommands } from "./membership.ts";
+import { addReadingCommands } from "./reading.ts";
 
 /** 0 done, 1 a problem that was explained, 2 wrong usage. */
 export async function runCli(argv: readonly string[], context: CliContext): Promise<number> {
@@ -87,6 +88,7 @@ function createProgram(context: CliContext): Command {
     });
 
   addMembershipCommands(program, context);
+  addReadingCommands(program, context);
 
   addServiceOptions(program.command("agent"))
     .description(

@@ -1,0 +1,107 @@
+// CLI: `isthmus status`: is everything well, and if not, what is not and what to do. With --wait: until it is.
+
+import pc from "picocolors";
+import { Problem } from "../api/problem.ts";
+import type { Finding, StatusView } from "../core/clusterset/health.ts";
+import { viewStatus } from "../core/clusterset/health.ts";
+import { type ClustersetView, viewClusterset } from "../core/clusterset/view.ts";
+import { sleep } from "../ports/clock.ts";
+import type { CliContext } from "./context.ts";
+import { parseDuration } from "./duration.ts";
+import { chooseNamespace, type Observer, type ReadingFlags, withObserver } from "./observer.ts";
+import { printData } from "./printing.ts";
+
+export interface StatusFlags extends ReadingFlags {
+  readonly wait: boolean;
+  readonly timeout: string;
+}
+
+const AGAIN_MS = 2_000;
+
+export async function runStatus(context: CliContext, flags: StatusFlags): Promise<void> {
+  const timeoutMs = parseDuration(flags.timeout, "--timeout");
+  await withObserver(context, flags, async (observer) => {
+    const { status, view } = await lookUntilWell(context, { observer, flags, timeoutMs });
+    const subjects = status.findings.filter(({ verdict }) => verdict === "bad");
+    const names = [...new Set(subjects.map(({ about, subject }) => `${about}/${subject}`))];
+    if (!printData(context, flags.output, { data: status, names })) {
+      for (const line of renderStatus(status, view, context)) context.out(line);
+    }
+    if (!status.well) {
+      const again = flags.wait ? ` after ${flags.timeout}` : "";
+      throw new Problem("NotWell", `not all is well${again}: ${describeCounts(status)}`, {
+        hint: 'For one service, "isthmus explain <service>" goes down to every endpoint.',
+      });
+    }
+  });
+}
+
+async function lookUntilWell(
+  context: CliContext,
+  task: { readonly observer: Observer; readonly flags: StatusFlags; readonly timeoutMs: number },
+): Promise<{ readonly status: StatusView; readonly view: ClustersetView }> {
+  const { observer, flags, timeoutMs } = task;
+  const { clock, signal } = context;
+  const untilMs = clock.monotonic() + timeoutMs;
+  let told = "";
+  for (;;) {
+    const namespace = chooseNamespace(flags, undefined);
+    const observation = await observer.look({ namespace, watchesLeases: !flags.wait });
+    const status = viewStatus(observation);
+    const isOver = status.well || !flags.wait || clock.monotonic() + AGAIN_MS > untilMs;
+    if (isOver) return { status, view: viewClusterset(observation) };
+    const first = status.findings.find(({ verdict }) => verdict === "bad");
+    const line =
+      first === undefined ? "" : `waiting: ${first.subject}, ${first.what}: ${first.why}`;
+    if (line !== told) context.error(line);
+    told = line;
+    await sleep(clock, AGAIN_MS, signal);
+  }
+}
+
+function renderStatus(
+  status: StatusView,
+  view: ClustersetView,
+  { color }: Pick<CliContext, "color">,
+): readonly string[] {
+  const { bold, dim, green, red, yellow } = pc.createColors(color);
+  const { clusters, services, findings } = status;
+  const mark = (isWell: boolean): string => (isWell ? green("ok ") : red("BAD"));
+  const hub =
+    view.hub === undefined
+      ? []
+      : [
+          `hub        ${mark(view.hub.problem === undefined)}   ${view.hub.server}, ${view.hub.members} members`,
+        ];
+  const lines = findings.flatMap((finding) => [
+    `${finding.verdict === "bad" ? red("BAD") : yellow("?  ")}   ${bold(finding.subject)}, ${finding.what}: ${finding.why.replaceAll("\n", " ")}`,
+    ...(finding.next === undefined ? [] : [`      ${dim("→")} ${finding.next}`]),
+  ]);
+  return [
+    ...hub,
+    `clusters   ${mark(clusters.well === clusters.total)}   ${clusters.well} of ${clusters.total} well${listClusters(view, findings)}`,
+    `services   ${mark(services.well === services.total)}   ${services.well} of ${services.total} well`,
+    ...(lines.length === 0 ? [] : ["", ...lines]),
+  ];
+}
+
+function listClusters({ clusters }: ClustersetView, findings: readonly Finding[]): string {
+  const bad = new Set(
+    findings.flatMap(({ subject, verdict }) => (verdict === "bad" ? subject : [])),
+  );
+  const named = clusters.map(({ id, liveness }) => (bad.has(id) ? `${id} ${liveness}` : id));
+  return named.length === 0 ? "" : `: ${named.join(", ")}`;
+}
+
+function describeCounts({ clusters, services, findings }: StatusView): string {
+  const parts = [
+    ...(findings.some(({ about }) => about === "hub") ? ["the hub"] : []),
+    ...(clusters.well === clusters.total
+      ? []
+      : [`${clusters.total - clusters.well} of ${clusters.total} clusters`]),
+    ...(services.well === services.total
+      ? []
+      : [`${services.total - services.well} of ${services.total} services`]),
+  ];
+  return parts.join(", ");
+}

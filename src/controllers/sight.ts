@@ -1,0 +1,276 @@
+// Observe, once and from outside: an API server in, what a person may see of the cluster or of its hub out. Reads in pages,
+// within bounds; what fails is a sentence in the sighting, never the end of the command. Writes nothing.
+
+import { CLUSTER_PROPERTY, type ClusterProperty } from "../api/about.ts";
+import { ENDPOINT_SLICE, LEASE, type Lease, NAMESPACE, SECRET, SERVICE } from "../api/builtin.ts";
+import { ENDPOINT_SHARE, SERVICE_SHARE } from "../api/hubshare.ts";
+import { CLUSTER_MEMBER } from "../api/isthmus.ts";
+import { SERVICE_EXPORT, SERVICE_IMPORT } from "../api/mcs.ts";
+import {
+  CLUSTER_ID_PROPERTY,
+  CLUSTERSET_PROPERTY,
+  HUB_NAMESPACE,
+  KUBE_SERVICE_NAME_LABEL,
+  MANAGED_LABEL,
+  SERVICE_NAME_LABEL,
+  serviceKey,
+} from "../api/names.ts";
+import type { KubeObject, Resource } from "../api/object.ts";
+import type { HubSighting, SightedKind, Sighting } from "../core/clusterset/sighting.ts";
+import { SIGHTED_KINDS } from "../core/clusterset/sighting.ts";
+import { keyOf } from "../core/clusterset/record.ts";
+import { resolveIdentity } from "../core/identity.ts";
+import { HUB_SECRET, type HubCredential, parseCredential } from "../hub/credential.ts";
+import type { Clock } from "../ports/clock.ts";
+import { isStoreError, type Store } from "../ports/store.ts";
+import { runBounded } from "../runtime/bounded.ts";
+
+export interface SightOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** A failure as a sentence for people, with what to do. */
+  readonly describe: (error: unknown) => string;
+  readonly boundMs?: number;
+}
+
+const BOUND_MS = 15_000;
+const PAGE = 500;
+/** Nobody reads a table of more, and nobody should have to hold it. */
+const OBJECTS_MAX = 50_000;
+
+export interface Sighted {
+  readonly sighting: Sighting;
+  /** How the cluster speaks to its hub, if it has joined one and we may know. */
+  readonly credential: HubCredential | undefined;
+}
+
+export async function sightCluster(
+  options: SightOptions & {
+    readonly name: string;
+    readonly givenId?: string | undefined;
+    /** Absent: all namespaces. */
+    readonly namespace?: string | undefined;
+  },
+): Promise<Sighted> {
+  const { name, clock, signal, boundMs = BOUND_MS } = options;
+  try {
+    return await runBounded({ clock, boundMs, stop: signal }, (bound) => look(options, bound));
+  } catch (error) {
+    signal.throwIfAborted();
+    const problems = [options.describe(error)];
+    const unread = SIGHTED_KINDS;
+    // Who names it knows who it is, whether it answers or not.
+    const cluster = resolveIdentity(name, options.givenId, undefined);
+    return {
+      sighting: {
+        name,
+        cluster: cluster.ok ? cluster.value : undefined,
+        problems,
+        unread,
+        ...NOTHING_SEEN,
+      },
+      credential: undefined,
+    };
+  }
+}
+
+const NOTHING_SEEN = {
+  serviceExports: [],
+  serviceImports: [],
+  services: [],
+  slices: [],
+  namespaces: [],
+  properties: [],
+} as const;
+
+type ClusterOptions = Parameters<typeof sightCluster>[0];
+
+async function look(options: ClusterOptions, signal: AbortSignal): Promise<Sighted> {
+  const { store, name, givenId, namespace } = options;
+  const unread = new Set<SightedKind>();
+  const problems = new Set<string>();
+
+  async function read<T extends KubeObject>(
+    kind: SightedKind,
+    resource: Resource<T>,
+  ): Promise<readonly T[]> {
+    try {
+      const scope = resource.namespaced && namespace !== undefined ? { namespace } : {};
+      const { items, isWhole } = await listBounded(store, resource, { ...scope, signal });
+      if (!isWhole) {
+        problems.add(
+          `There are more than ${OBJECTS_MAX} ${resource.plural}; the rest was not read. Name one namespace with -n.`,
+        );
+      }
+      return items;
+    } catch (error) {
+      if (isStoreError(error, "NotFound")) {
+        problems.add(
+          `The cluster does not know ${resource.kind}s. "isthmus central" and "isthmus join" install what is missing, and so does "isthmus crds install".`,
+        );
+        return [];
+      }
+      if (!isStoreError(error, "Forbidden")) throw error;
+      unread.add(kind);
+      // Whether a namespace is there matters only where something is missing; it is said there.
+      if (kind !== "namespaces") problems.add(describeForbidden(resource, namespace));
+      return [];
+    }
+  }
+
+  // First alone: who does not answer this will not answer the rest.
+  const membership = await readMembership(store, signal);
+  const [serviceExports, serviceImports, services, slices, namespaces] = await Promise.all([
+    read("serviceExports", SERVICE_EXPORT),
+    read("serviceImports", SERVICE_IMPORT),
+    read("services", SERVICE),
+    read("slices", ENDPOINT_SLICE),
+    read("namespaces", NAMESPACE),
+  ]);
+  const { credential, idProperty, properties } = membership;
+  const identity = resolveIdentity(
+    name,
+    givenId ?? (idProperty ? undefined : credential?.cluster),
+    idProperty,
+  );
+  if (!identity.ok) problems.add(identity.problem);
+  if (membership.isHubHidden) {
+    problems.add(
+      `It has joined a hub, which was not asked: you may not read the Secret ${HUB_SECRET.namespace}/${HUB_SECRET.name}.`,
+    );
+  }
+  const exported = new Set(serviceExports.map(keyOf));
+  const hub = membership.isHubHidden ? "" : credential?.server;
+  return {
+    credential,
+    sighting: {
+      name,
+      cluster: identity.ok ? identity.value : undefined,
+      problems: [...problems],
+      unread: [...unread],
+      ...(hub === undefined ? {} : { hub }),
+      serviceExports,
+      serviceImports,
+      services: services.filter(
+        (service) =>
+          exported.has(keyOf(service)) ||
+          service.metadata.labels?.[MANAGED_LABEL] === "true" ||
+          service.metadata.name?.startsWith("derived-"),
+      ),
+      slices: slices.filter(({ metadata: { labels = {}, namespace: space = "" } }) => {
+        const owner = labels[KUBE_SERVICE_NAME_LABEL];
+        return (
+          labels[SERVICE_NAME_LABEL] !== undefined ||
+          (owner !== undefined && exported.has(serviceKey({ namespace: space, name: owner })))
+        );
+      }),
+      namespaces,
+      properties,
+    },
+  };
+}
+
+function describeForbidden(resource: Resource, namespace: string | undefined): string {
+  return namespace === undefined
+    ? `You may not list ${resource.plural} of all namespaces. Name one with -n, or ask for the ClusterRole view.`
+    : `You may not list ${resource.plural} in namespace "${namespace}". Ask for the role view there.`;
+}
+
+interface MembershipSight {
+  readonly credential: HubCredential | undefined;
+  readonly idProperty: ClusterProperty | undefined;
+  readonly properties: readonly ClusterProperty[];
+  /** It is a member, and we may not know of which hub. */
+  readonly isHubHidden: boolean;
+}
+
+async function readMembership(store: Store, signal: AbortSignal): Promise<MembershipSight> {
+  const quietly = async <T>(ask: Promise<T>): Promise<T | undefined> => {
+    try {
+      return await ask;
+    } catch (error) {
+      if (isStoreError(error, "NotFound", "Forbidden")) return undefined;
+      throw error;
+    }
+  };
+  const idProperty = await quietly(
+    store.get(CLUSTER_PROPERTY, { name: CLUSTER_ID_PROPERTY }, { signal }),
+  );
+  const setProperty = await quietly(
+    store.get(CLUSTER_PROPERTY, { name: CLUSTERSET_PROPERTY }, { signal }),
+  );
+  const properties = [idProperty, setProperty].flatMap((property) => property ?? []);
+  try {
+    const secret = await store.get(SECRET, HUB_SECRET, { signal });
+    const parsed = secret === undefined ? undefined : parseCredential(secret);
+    const credential = parsed?.ok === true ? parsed.value : undefined;
+    return { credential, idProperty, properties, isHubHidden: false };
+  } catch (error) {
+    if (!isStoreError(error, "Forbidden")) throw error;
+    const isHubHidden = setProperty !== undefined;
+    return { credential: undefined, idProperty, properties, isHubHidden };
+  }
+}
+
+/** How much of the hub is wanted: who is there, what is exported, or also every endpoint. */
+export type HubDepth = "members" | "services" | "endpoints";
+
+export async function sightHub(
+  options: SightOptions & {
+    readonly credential: HubCredential;
+    readonly depth: HubDepth;
+  },
+): Promise<HubSighting> {
+  const { store, clock, signal, credential, depth, boundMs = BOUND_MS } = options;
+  const head = { server: credential.server, reader: credential.cluster };
+  try {
+    return await runBounded({ clock, boundMs, stop: signal }, async (bound) => {
+      const list = async <T extends KubeObject>(resource: Resource<T>, isWanted = true) =>
+        isWanted ? (await listBounded(store, resource, { signal: bound })).items : [];
+      const [members, leases, serviceShares, endpointShares] = await Promise.all([
+        list(CLUSTER_MEMBER),
+        listLeases(store, bound),
+        list(SERVICE_SHARE, depth !== "members"),
+        list(ENDPOINT_SHARE, depth === "endpoints"),
+      ]);
+      const hasShares = depth === "endpoints";
+      return { ...head, members, leases, hasShares, serviceShares, endpointShares };
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    return {
+      ...head,
+      problem: `The hub could not be asked: ${options.describe(error)}`,
+      members: [],
+      leases: [],
+      hasShares: false,
+      serviceShares: [],
+      endpointShares: [],
+    };
+  }
+}
+
+/** Of all members: cheap enough to be asked for again and again. */
+export async function listLeases(store: Store, signal: AbortSignal): Promise<readonly Lease[]> {
+  return (await listBounded(store, LEASE, { namespace: HUB_NAMESPACE, signal })).items;
+}
+
+async function listBounded<T extends KubeObject>(
+  store: Store,
+  resource: Resource<T>,
+  options: { readonly namespace?: string; readonly signal: AbortSignal },
+): Promise<{ readonly items: readonly T[]; readonly isWhole: boolean }> {
+  const items: T[] = [];
+  let next: string | undefined;
+  do {
+    const page = await store.list(resource, {
+      ...options,
+      limit: PAGE,
+      ...(next === undefined ? {} : { continue: next }),
+    });
+    items.push(...page.items);
+    next = page.continue;
+  } while (next !== undefined && next !== "" && items.length < OBJECTS_MAX);
+  return { items, isWhole: next === undefined || next === "" };
+}
