@@ -92,10 +92,10 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
 
   async function register(): Promise<void> {
     const node = renderNode(plan);
-    await client.apply(NODE, node, { fieldManager: MANAGER, force: true });
-    const { apiVersion, kind } = node;
+    const made = await client.apply(NODE, node, { fieldManager: MANAGER, force: true });
+    // Replaced: two addresses of one type, as of every dual-stack node, cannot be applied.
     const status = renderNodeStatus(plan, clock.now());
-    await applyStatus(NODE, { apiVersion, kind, metadata: { name: plan.name }, status });
+    await client.replace(NODE, { ...made, status } as typeof made, { subresource: "status" });
   }
 
   async function tellStatus(pod: RunPod, slot: Slot, signal: AbortSignal): Promise<void> {
