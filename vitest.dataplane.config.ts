@@ -9,6 +9,8 @@ export default defineConfig({
     reporters: ["default", "./tools/reporter.ts"],
     // One network and two cores for all of them.
     fileParallelism: false,
+    // Stories that break nothing are told all at once.
+    maxConcurrency: 16,
     testTimeout: 600_000,
     hookTimeout: 300_000,
   },
