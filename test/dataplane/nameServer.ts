@@ -1,4 +1,4 @@
-// Test double: a name server on loopback that says what a test wants it to say, for every name.
+// Test double: a name server that says what a test wants it to say, for every name.
 
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
@@ -14,6 +14,7 @@ export type Says =
 export interface NameServer {
   /** As a resolver wants it. */
   readonly address: string;
+  readonly port: number;
   says: Says;
   /** Questions so far. */
   asked: number;
@@ -22,19 +23,20 @@ export interface NameServer {
 const RCODES = { SERVFAIL: 2, NXDOMAIN: 3 } as const;
 const A = 1;
 
-/** Closed when the test ends. */
+/** Closed when the test ends. Listens on all addresses of both families; `address` names the loopback's. */
 export async function startNameServer(says: Says): Promise<NameServer> {
-  const socket = createSocket("udp4");
-  const server = { address: "", says, asked: 0 };
+  const socket = createSocket("udp6");
+  const server = { address: "", port: 0, says, asked: 0 };
   socket.on("message", (question, { address, port }) => {
     server.asked += 1;
     const answer = answerQuestion(question, server.says);
     if (answer !== undefined) socket.send(answer, port, address);
   });
-  socket.bind(0, "127.0.0.1");
+  socket.bind(0, "::");
   await once(socket, "listening");
   onTestFinished(() => void socket.close());
-  server.address = `127.0.0.1:${socket.address().port}`;
+  server.port = socket.address().port;
+  server.address = `127.0.0.1:${server.port}`;
   return server;
 }
 
@@ -49,7 +51,7 @@ function answerQuestion(question: Buffer, says: Says): Buffer | undefined {
   // Whatever the question had besides, as EDNS, is not repeated.
   header.writeUInt32BE(0, 8);
   const records = addresses.map((address) => {
-    const data = type === A ? Buffer.from(address.split(".").map(Number)) : encodeLoopback6();
+    const data = type === A ? Buffer.from(address.split(".").map(Number)) : encodeAddress6(address);
     const record = Buffer.alloc(12);
     record.writeUInt16BE(0xc00c, 0);
     record.writeUInt16BE(type, 2);
@@ -61,9 +63,13 @@ function answerQuestion(question: Buffer, says: Says): Buffer | undefined {
   return Buffer.concat([header, question.subarray(12, end), ...records]);
 }
 
-/** The only IPv6 address that tests have. */
-function encodeLoopback6(): Buffer {
+function encodeAddress6(address: string): Buffer {
+  const [head = "", tail = ""] = address.split("::");
+  const groups = (text: string): string[] => (text === "" ? [] : text.split(":"));
+  const zeros = Array<string>(8 - groups(head).length - groups(tail).length).fill("0");
   const data = Buffer.alloc(16);
-  data[15] = 1;
+  [...groups(head), ...zeros, ...groups(tail)].forEach((group, index) => {
+    data.writeUInt16BE(Number.parseInt(group, 16), 2 * index);
+  });
   return data;
 }

@@ -1,0 +1,203 @@
+// Pods and callers on one real cluster without a kube-proxy: what stories take for granted. A name server of the test's own leads
+// callers to the pods themselves.
+
+import { rmSync } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { NAMESPACE, POD, type Pod } from "../../src/api/builtin.ts";
+import { eventually } from "../scenarios/poll.ts";
+import { type BedControl, startControl } from "./cluster.ts";
+import { type Fabric, startFabric } from "./fabric.ts";
+import { bundlePrograms } from "./images.ts";
+import { type Kubelet, READY_ANNOTATION, startKubelet } from "./kubelet.ts";
+import { startNameServer } from "./nameServer.ts";
+import { FABRIC4, FABRIC6, planCluster } from "./plan.ts";
+import type { Tally } from "./programs/tally.ts";
+import { type BackendOptions, renderBackends, startCaller } from "./traffic.ts";
+import { aNamespace, DEPLOYMENT } from "./workload.ts";
+
+const LIMIT_MS = 60_000;
+const shop = "shop";
+const plan = planCluster("east");
+let folder: string;
+let fabric: Fabric;
+let cluster: BedControl;
+let kubelet: Kubelet;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "isthmus-pods-"));
+  fabric = await startFabric([plan]);
+  cluster = await startControl(plan, fabric);
+  const images = await bundlePrograms(folder);
+  const { logsPath } = cluster.control;
+  kubelet = await startKubelet({ plan, client: cluster.store, images, logsPath });
+  await cluster.store.create(NAMESPACE, aNamespace(shop));
+});
+afterAll(async () => {
+  await kubelet?.stop();
+  await cluster?.stop();
+  await fabric?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function deploy(name: string, wishes: Partial<BackendOptions> = {}): Promise<void> {
+  const options = { namespace: shop, name, replicas: 1, drainMs: 1000, ...wishes };
+  await cluster.store.create(DEPLOYMENT, renderBackends(cluster, options));
+}
+
+async function podsOf(name: string): Promise<readonly Pod[]> {
+  const selection = { namespace: shop, labelSelector: `app=${name}` };
+  return (await cluster.store.list(POD, selection)).items;
+}
+
+function isReady({ status }: Pod): boolean {
+  return (status?.conditions ?? []).some((one) => one.type === "Ready" && one.status === "True");
+}
+
+function readyPods(name: string, count = 1): Promise<readonly Pod[]> {
+  return eventually(
+    `${name} has ${count} ready pods`,
+    async () => {
+      const pods = (await podsOf(name)).filter(isReady);
+      expect(pods).toHaveLength(count);
+      return pods;
+    },
+    LIMIT_MS,
+  );
+}
+
+function addressesOf(pod: Pod | undefined): Record<4 | 6, string[]> {
+  const [four = "", six = ""] = (pod?.status?.podIPs ?? []).map(({ ip }) => ip);
+  return { 4: [four], 6: [six] };
+}
+
+async function call(name: string, says: Parameters<typeof startNameServer>[0]) {
+  const names = await startNameServer(says);
+  const dns = { 4: `${FABRIC4}:${names.port}`, 6: `[${FABRIC6}]:${names.port}` };
+  const caller = await startCaller(cluster, { namespace: shop, name, target: "web.shop", dns });
+  return { names, caller };
+}
+
+function everyFlow(tally: Tally, isTrue: (flow: Tally["flows"][number]) => boolean): boolean {
+  return tally.flows.length === 6 && tally.flows.every(isTrue);
+}
+
+test("a pod answers over both families and all protocols, and its end is counted by every flow", async () => {
+  await deploy("answers", { drainMs: 0 });
+  const [pod] = await readyPods("answers");
+  const { caller } = await call("caller-answers", addressesOf(pod));
+  await caller.until("answers", (tally) => everyFlow(tally, ({ sent }) => sent >= 5));
+  const well = await caller.mark();
+  for (const { failed, byPod } of well.flows) {
+    expect(failed).toBe(0);
+    expect(Object.keys(byPod)).toEqual([`east/${pod?.metadata.name}`]);
+  }
+  await cluster.store.delete(DEPLOYMENT, { namespace: shop, name: "answers" });
+  const dead = await caller.until("failures", (tally) =>
+    everyFlow(tally, ({ failed }) => failed >= 3),
+  );
+  for (const { longestGapMs } of dead.flows) expect(longestGapMs).toBeGreaterThan(1000);
+  await caller.stop();
+});
+
+test("a name that goes away fails every flow, HTTP too once its connection is gone", async () => {
+  await deploy("nameless");
+  const [pod] = await readyPods("nameless");
+  const { names, caller } = await call("caller-nameless", addressesOf(pod));
+  await caller.until("answers", (tally) => everyFlow(tally, ({ sent }) => sent >= 3));
+  names.says = "NXDOMAIN";
+  await caller.mark();
+  await cluster.store.delete(DEPLOYMENT, { namespace: shop, name: "nameless" });
+  const { flows } = await caller.until("failures", (tally) =>
+    everyFlow(tally, ({ failedBy }) => (failedBy["name not found"] ?? 0) > 0),
+  );
+  // The connection was told to close: no request was lost on it.
+  for (const flow of flows) expect(Object.keys(flow.failedBy)).toEqual(["name not found"]);
+  await caller.stop();
+});
+
+test("a pod that is told to go serves until it has drained, still ready, and only then its object goes", async () => {
+  await deploy("drains", { drainMs: 3000 });
+  const [pod] = await readyPods("drains");
+  const name = pod?.metadata.name ?? "";
+  const { caller } = await call("caller-drains", addressesOf(pod));
+  await caller.until("answers", (tally) => everyFlow(tally, ({ sent }) => sent >= 3));
+  await caller.mark();
+  await cluster.store.delete(DEPLOYMENT, { namespace: shop, name: "drains" });
+  await eventually("it is going", async () => {
+    const [going] = await podsOf("drains");
+    expect(going?.metadata.deletionTimestamp).toBeDefined();
+    expect(going !== undefined && isReady(going)).toBe(true);
+  });
+  const before = await caller.tally();
+  const served = await caller.until("answers while it drains", (tally) =>
+    everyFlow(tally, ({ sent }) => sent >= 10 + Math.max(...before.flows.map((one) => one.sent))),
+  );
+  expect(served.flows.map(({ failed }) => failed)).toEqual([0, 0, 0, 0, 0, 0]);
+  await eventually("it is gone", async () => {
+    expect(await cluster.store.get(POD, { namespace: shop, name })).toBeUndefined();
+  });
+  await caller.stop();
+});
+
+test("the annotation makes a pod not ready, and its absence ready again", async () => {
+  await deploy("moody");
+  const [pod] = await readyPods("moody");
+  const name = pod?.metadata.name ?? "";
+  const path = `/api/v1/namespaces/${shop}/pods/${name}`;
+  const annotate = (value: string | null) =>
+    cluster.store.request("PATCH", path, {
+      headers: { "content-type": "application/merge-patch+json" },
+      body: { metadata: { annotations: { [READY_ANNOTATION]: value } } },
+    });
+  await annotate("false");
+  await eventually("it is not ready", async () => {
+    expect((await podsOf("moody")).filter(isReady)).toEqual([]);
+  });
+  await annotate(null);
+  await readyPods("moody");
+});
+
+test("after a power cut the same pods come back at the same addresses", async () => {
+  await deploy("returns", { replicas: 2 });
+  const before = await readyPods("returns", 2);
+  await Promise.all([kubelet.kill(), cluster.kill()]);
+  await cluster.revive();
+  await kubelet.revive();
+  const restarts = async () => {
+    const path = `/api/v1/namespaces/${shop}/pods`;
+    const { body } = await cluster.store.request("GET", path, {
+      query: { labelSelector: "app=returns" },
+    });
+    type Counted = { status: { containerStatuses: { restartCount: number; ready: boolean }[] } };
+    return (body as { items: Counted[] }).items.map(({ status }) => status.containerStatuses[0]);
+  };
+  await eventually(
+    "both run again",
+    async () => {
+      for (const one of await restarts())
+        expect(one).toMatchObject({ restartCount: 1, ready: true });
+    },
+    LIMIT_MS,
+  );
+  const after = await readyPods("returns", 2);
+  const known = (pods: readonly Pod[]) =>
+    pods.map(({ metadata, status }) => JSON.stringify([metadata.uid, status?.podIPs])).toSorted();
+  expect(known(after)).toEqual(known(before));
+});
+
+test("a caller that died has lost its counts, and says so", async () => {
+  const { caller } = await call("caller-mortal", "NXDOMAIN");
+  await caller.until("failures", (tally) => everyFlow(tally, ({ failed }) => failed > 0));
+  await cluster.store.delete(POD, { namespace: shop, name: "caller-mortal" });
+  await expect(
+    eventually("it is gone", async () => {
+      expect(
+        await cluster.store.get(POD, { namespace: shop, name: "caller-mortal" }),
+      ).toBeUndefined();
+    }),
+  ).resolves.toBeUndefined();
+  await expect(caller.tally()).rejects.toThrow("caller-mortal did not answer GET /tally");
+});
