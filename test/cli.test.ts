@@ -1,11 +1,9 @@
 // The `isthmus` command as a person meets it: a real process, its output, its exit code, what it leaves behind.
 
-import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { stringify } from "yaml";
 import { NAMESPACE, SERVICE } from "../src/api/builtin.ts";
 import { CRDS } from "../src/api/crds.ts";
@@ -16,58 +14,10 @@ import { encodeTicket } from "../src/hub/ticket.ts";
 import { createClient } from "../src/kube/client.ts";
 import { systemClock } from "../src/kube/clock.ts";
 import { loadKubeconfig } from "../src/kube/config.ts";
-import { bundle } from "../tools/build.ts";
+import { bundleCommand } from "./commandProcess.ts";
 import { serve, temporaryDirectory } from "./loopback.ts";
 
-let command: string;
-beforeAll(async () => {
-  const folder = mkdtempSync(join(tmpdir(), "isthmus-bundle-"));
-  command = await bundle(folder);
-  return () => rmSync(folder, { recursive: true });
-});
-
-interface Run {
-  readonly process: ChildProcess;
-  /** Standard output and error so far. */
-  output(): string;
-  /** Resolves when the text has been printed; rejects when the process ends before. */
-  prints(text: string): Promise<void>;
-  readonly exit: Promise<number | null>;
-}
-
-/** Temporary files of the command go to `temp`, so that a test can see what is left. */
-function isthmus(args: readonly string[], temp: string, input: "ignore" | "pipe" = "ignore"): Run {
-  const child = spawn(process.execPath, [command, ...args], {
-    env: { PATH: process.env["PATH"], HOME: temp, TMPDIR: temp },
-    stdio: [input, "pipe", "pipe"],
-  });
-  // A process that ends early does not read what it was given.
-  child.stdin?.on("error", () => {});
-  onTestFinished(() => void child.kill("SIGKILL"));
-  let text = "";
-  const waiting = new Set<() => void>();
-  const read = (chunk: Buffer): void => {
-    text += chunk.toString();
-    for (const look of waiting) look();
-  };
-  child.stdout?.on("data", read);
-  child.stderr?.on("data", read);
-  const exit = new Promise<number | null>((resolve) => child.on("close", resolve));
-  return {
-    process: child,
-    output: () => text,
-    prints: (wanted) =>
-      new Promise((resolve, reject) => {
-        const look = (): void => {
-          if (text.includes(wanted)) resolve();
-        };
-        waiting.add(look);
-        look();
-        void exit.then(() => reject(new Error(`it ended without printing "${wanted}":\n${text}`)));
-      }),
-    exit,
-  };
-}
+const isthmus = bundleCommand();
 
 function kubeconfig(temp: string, cluster: object, user: object = { token: "sesame" }): string {
   const file = join(temp, "config.yaml");
@@ -254,25 +204,6 @@ test("an embedded cluster runs until SIGTERM, takes its kubeconfig along, and CR
   expect(second.output().match(/unchanged/g)).toHaveLength(CRDS.length);
   cluster.process.kill("SIGTERM");
   expect(await cluster.exit).toBe(0);
-  expect(readdirSync(temp)).toEqual([]);
-});
-
-test("the demo tells its whole story, ends by itself without a terminal, and leaves nothing behind", async () => {
-  const temp = temporaryDirectory();
-  const run = isthmus(["demo"], temp);
-  expect(await run.exit).toBe(0);
-  expect(run.output()).toMatch(/checkout\s+ClusterSetIP\s+\["10\./);
-  expect(run.output()).toContain("Conflict=True PortConflict");
-  expect(run.output()).toContain('oldest service export in "east"');
-  expect(readdirSync(temp)).toEqual([]);
-});
-
-test("the demo stays until Ctrl-C, then cleans up", async () => {
-  const temp = temporaryDirectory();
-  const run = isthmus(["demo", "--stay"], temp);
-  await run.prints("Ctrl-C ends them");
-  run.process.kill("SIGINT");
-  expect(await run.exit).toBe(0);
   expect(readdirSync(temp)).toEqual([]);
 });
 

@@ -40,6 +40,7 @@ export async function runDemo(context: CliContext, options: DemoOptions): Promis
     }
   } finally {
     await world.stop();
+    if (signal.aborted) out("\nEverything is cleaned up.");
   }
 }
 

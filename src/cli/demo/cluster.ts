@@ -22,6 +22,8 @@ export interface DemoCluster {
   readonly ranges: Ranges;
   /** Of its DNS server. */
   readonly dns: Place;
+  /** Every pod that there is answers. */
+  isSettled(): boolean;
   /** Where connections to that virtual IP go at present; undefined when it takes none. */
   backendsOf(at: Place): readonly Place[] | undefined;
   /** Its API server, its pods, its virtual IPs and its DNS server answer nobody. */
@@ -74,6 +76,7 @@ export async function startDemoCluster(
       client,
       ranges,
       dns,
+      isSettled: () => powered?.isSettled() ?? false,
       backendsOf: (at) => powered?.backendsOf(at),
       async cutPower() {
         outage ??= embedded.faults.add({ disconnect: true, dropWatches: true });
@@ -100,12 +103,18 @@ export async function startDemoCluster(
       await Promise.all(parts.splice(0).map((part) => part.stop()));
     };
     try {
-      parts.push(startKubelet({ ...shared, cluster: name, ranges }));
+      const kubelet = startKubelet({ ...shared, cluster: name, ranges });
+      parts.push(kubelet);
       const proxy = startKubeProxy(shared);
       parts.push(proxy);
       const { dns, part } = await startDns({ context, client, host: ranges.dns, dnsPorts, log });
       parts.push(part);
-      return { dns, backendsOf: (at) => proxy.backendsOf(at), stop: stopParts };
+      return {
+        dns,
+        isSettled: () => kubelet.isSettled(),
+        backendsOf: (at) => proxy.backendsOf(at),
+        stop: stopParts,
+      };
     } catch (error) {
       await stopParts();
       throw error;
@@ -113,11 +122,7 @@ export async function startDemoCluster(
   }
 }
 
-interface Powered {
-  readonly dns: Place;
-  backendsOf(at: Place): readonly Place[] | undefined;
-  stop(): Promise<void>;
-}
+type Powered = Pick<DemoCluster, "dns" | "isSettled" | "backendsOf" | "stop">;
 
 /** The product's own DNS server, in this process. */
 async function startDns(options: {

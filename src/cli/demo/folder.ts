@@ -1,5 +1,6 @@
 // Demo: a temporary folder in, one that goes away with the demo out. What a demo that was killed left behind goes when the next one starts.
 
+import { rmSync } from "node:fs";
 import { lstat, mkdtemp, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
@@ -16,7 +17,16 @@ const NAME = /^isthmus-demo-(\d+)-[A-Za-z0-9]+$/;
 export async function openFolder(parent: string): Promise<Folder> {
   await removeLeftovers(parent);
   const path = await mkdtemp(join(parent, `${PREFIX}${process.pid}-`));
-  return { path, remove: () => rm(path, { recursive: true, force: true }) };
+  // Whoever ends the process without asking us, such as a pipe that was closed, ends the folder too.
+  const onExit = (): void => rmSync(path, { recursive: true, force: true });
+  process.once("exit", onExit);
+  return {
+    path,
+    async remove() {
+      await rm(path, { recursive: true, force: true });
+      process.off("exit", onExit);
+    },
+  };
 }
 
 async function removeLeftovers(parent: string): Promise<void> {

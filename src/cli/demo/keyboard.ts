@@ -1,9 +1,9 @@
 // Demo: a terminal in, "Enter was pressed" out.
 
-import type { ReadStream } from "node:tty";
+import type { Readable } from "node:stream";
 
 /** Resolves with the next line, and at once when there are no more. Rejects when the demo is to end. */
-export function untilEnter(input: ReadStream, signal: AbortSignal): Promise<void> {
+export function untilEnter(input: Readable, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const finish = (): void => {
       input.off("data", onData);

@@ -22,6 +22,8 @@ export interface KubeletOptions {
 }
 
 export interface Kubelet {
+  /** Every pod that there is answers. */
+  isSettled(): boolean;
   /** Every pod falls silent. What is written of them stays, as when a machine loses its power. */
   stop(): Promise<void>;
 }
@@ -123,6 +125,10 @@ export function startKubelet(options: KubeletOptions): Kubelet {
   }
 
   return {
+    isSettled() {
+      const { waiting, delayed, running } = queue.snapshot();
+      return pods.isSynced() && waiting + delayed + running === 0;
+    },
     async stop() {
       await pods.stop();
       await queue.stop();

@@ -15,7 +15,7 @@ export interface Ranges {
   /** For its DNS server. */
   readonly dns: string;
   /** The nth pod's, from 1 to 200. */
-  podAddress(nth: number): string;
+  readonly podAddress: (nth: number) => string;
 }
 
 export interface Network {

@@ -4,7 +4,7 @@ import type { Stage } from "../stage.ts";
 import type { DemoCluster } from "./cluster.ts";
 import { countUsable, findVirtualIp } from "./shop.ts";
 import { addAnswer, createVisitor, FAILED, type Tally, type Visitor } from "./visitor.ts";
-import { CLUSTERS, type World } from "./world.ts";
+import { type ClusterName, CLUSTERS, type World } from "./world.ts";
 
 export interface SceneOptions {
   readonly stage: Stage;
@@ -22,7 +22,7 @@ export interface Scene extends SceneOptions {
   /** A command for another terminal. */
   readonly kubectl: (cluster: DemoCluster, rest: string) => string;
   readonly curl: (host: string) => string;
-  /** So many endpoints of each cluster: the API server of edge says so, and its virtual IP follows. */
+  /** So many endpoints of each cluster: the API server of edge says so, its virtual IP follows, and they do answer. */
   isUsedInEdge(expected: Expected): Promise<boolean>;
   untilUsedInEdge(expected: Expected): Promise<void>;
   /** Asks, and says who answered how often. */
@@ -31,7 +31,7 @@ export interface Scene extends SceneOptions {
   askUntil(isTrue: () => Promise<boolean>): Promise<Tally>;
 }
 
-type Expected = Readonly<Record<string, number>>;
+type Expected = Readonly<Partial<Record<ClusterName, number>>>;
 
 const REQUESTS = 30;
 const ASK_EVERY_MS = 50;
@@ -47,8 +47,12 @@ export function createScene(options: SceneOptions): Scene {
 
   async function isUsedInEdge(expected: Expected): Promise<boolean> {
     const usable = await countUsable(edge);
-    const wanted = Object.entries(expected);
+    const wanted = CLUSTERS.flatMap((name) => {
+      const count = expected[name];
+      return count === undefined ? [] : [[name, count] as const];
+    });
     const isWritten =
+      wanted.every(([name]) => world.clusters[name].isSettled()) &&
       usable.size === wanted.length &&
       wanted.every(([cluster, count]) => usable.get(cluster) === count);
     const host = await findVirtualIp(edge);

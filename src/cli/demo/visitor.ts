@@ -21,7 +21,8 @@ export type Tally = ReadonlyMap<string, number>;
 export const FAILED = "failed";
 
 const ANSWER = /^(\S+) in (\S+)$/;
-const PATIENCE_MS = 2_000;
+/** Who is not there refuses at once; who is busy may take long. */
+const PATIENCE_MS = 10_000;
 
 export function createVisitor(
   { dns }: Pick<DemoCluster, "dns">,
