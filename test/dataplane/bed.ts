@@ -14,6 +14,9 @@ import type { ProxyMode } from "./kubeproxy.ts";
 import { type NodeProgram, type Program, startProgram } from "./node.ts";
 import { MEMBERS, type MemberName, planCluster } from "./plan.ts";
 
+/** Of its plugin of that name, which kubeadm's Corefile has. */
+const COREDNS_READY = { port: 8181, path: "/ready" };
+
 export type { BedCluster, BedControl } from "./cluster.ts";
 export type { ProxyMode } from "./kubeproxy.ts";
 
@@ -91,7 +94,7 @@ async function collectImages(folder: string, bundled: Promise<string>): Promise<
   ]);
   return new Map([
     ...programs,
-    [COREDNS_IMAGE, { command: [coredns] }],
+    [COREDNS_IMAGE, { command: [coredns], ready: COREDNS_READY }],
     ["isthmus", { command: [process.execPath, isthmus] }],
   ]);
 }

@@ -12,11 +12,12 @@ import { DEPLOYMENT } from "../../src/dns/coredns.ts";
 import type { RealCluster } from "../controlplane/cluster.ts";
 import { getCorefile, installCoreDns, writeKubeconfig } from "../dns/kubeadm.ts";
 import type { Isthmus } from "../faults/command.ts";
+import { runProgram } from "./node.ts";
 import { type ClusterPlan, FABRIC4 } from "./plan.ts";
 
 const NAMESPACE = "kube-system";
 
-/** Its pod becomes ready later. */
+/** Resolves when it answers over both of its service addresses. Needs kubelet and kube-proxy. */
 export async function startCoreDns(options: {
   readonly plan: ClusterPlan;
   readonly control: RealCluster;
@@ -55,6 +56,21 @@ export async function startCoreDns(options: {
   if (deployment === undefined) throw new Error("The Deployment of CoreDNS is gone.");
   const spec = { ...deployment.spec, replicas: 1 };
   await store.replace(DEPLOYMENT, { ...deployment, spec });
+  await untilAnswers(plan);
+}
+
+/** One program that asks until it is answered: many that ask once would cost more than all they wait for. */
+async function untilAnswers({ name, dns4, dns6 }: ClusterPlan): Promise<void> {
+  const script = `
+    const { Resolver } = require("node:dns").promises;
+    async function untilAnswered(server) {
+      const resolver = new Resolver({ timeout: 250, tries: 1 });
+      resolver.setServers([server]);
+      const ask = () => resolver.resolve4("kubernetes.default.svc.cluster.local");
+      while (!(await ask().catch(() => {}))) await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    Promise.all(process.argv.slice(1).map(untilAnswered));`;
+  await runProgram(name, { file: process.execPath, args: ["-e", script, dns4, `[${dns6}]:53`] });
 }
 
 /** A kubeconfig in place of the files that a pod finds mounted, and no name server outside: there is none. */

@@ -1,16 +1,13 @@
 // Data-plane bed: a real kube-proxy on a node: a mode in, rules in the node's namespace that follow Services and EndpointSlices out.
 
-import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { promisify } from "node:util";
 import { request } from "undici";
 import { requireBinaries } from "../controlplane/binaries.ts";
 import type { RealCluster } from "../controlplane/cluster.ts";
-import { inNamespace } from "../controlplane/namespace.ts";
-import { type NodeProgram, startProgram } from "./node.ts";
+import { type NodeProgram, runProgram, startProgram } from "./node.ts";
 import type { ClusterPlan } from "./plan.ts";
 
 export type ProxyMode = "iptables" | "nftables";
@@ -18,7 +15,6 @@ export type ProxyMode = "iptables" | "nftables";
 const HEALTH_PORT = 10_256;
 const READY_MS = 60_000;
 const POLL_MS = 50;
-const run = promisify(execFile);
 
 /** Resolves when it has written its rules for the first time. Needs the Node, whose addresses and zone it goes by. */
 export async function startKubeProxy(options: {
@@ -45,8 +41,7 @@ export async function startKubeProxy(options: {
   const path = join(daemons.folder, "kube-proxy.json");
   writeFileSync(path, JSON.stringify(config));
   // As after a reboot: no rule is older than the kube-proxy.
-  const flush = inNamespace(plan.name, { file: "nft", args: ["flush", "ruleset"] });
-  await run(flush.file, [...flush.args]);
+  await runProgram(plan.name, { file: "nft", args: ["flush", "ruleset"] });
   const program = await startProgram(
     { name: "kube-proxy", file: kubeProxy, args: [`--config=${path}`] },
     { daemons, logsPath, netns: plan.name },

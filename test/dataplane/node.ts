@@ -1,8 +1,12 @@
-// Data-plane bed: a program in a network namespace: a command line in, a process out that ends with its supervisor.
+// Data-plane bed: a program in a network namespace: a command line in, a process out that ends with its supervisor, or what it
+// printed.
 
+import { execFile } from "node:child_process";
 import { join } from "node:path";
 import type { Daemons } from "../controlplane/daemons.ts";
-import { inNamespace } from "../controlplane/namespace.ts";
+import { type CommandLine, inNamespace } from "../controlplane/namespace.ts";
+
+const RUN_MS = 60_000;
 
 export interface Program {
   /** Unique among those that run beside it; its log is `<name>.log`. */
@@ -44,4 +48,20 @@ export async function startProgram(
     signal: (signal) => daemons.signal(name, signal),
     stop: (signal) => daemons.stop(name, signal),
   };
+}
+
+/** To its end; answers what it printed, and fails when it does. */
+export function runProgram(netns: string, program: CommandLine): Promise<string> {
+  const { file, args } = inNamespace(netns, program);
+  return new Promise((resolve, reject) => {
+    execFile(
+      file,
+      [...args],
+      { timeout: RUN_MS, killSignal: "SIGKILL" },
+      (error, stdout, stderr) => {
+        if (error === null) resolve(stdout);
+        else reject(new Error(`${program.file} in ${netns} failed: ${stderr}`, { cause: error }));
+      },
+    );
+  });
 }
