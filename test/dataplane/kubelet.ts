@@ -14,17 +14,10 @@ import { systemClock as clock, systemRandom as random } from "../../src/kube/clo
 import { createInformer, type Informer } from "../../src/runtime/informer.ts";
 import { createQueue, type Outcome, type WorkQueue } from "../../src/runtime/queue.ts";
 import type { Images } from "./images.ts";
-import { readinessOf, renderEnvironment, requireContainer, RUN_POD, type RunPod } from "./pod.ts";
-import {
-  addressesOf,
-  createNumbers,
-  namespaceOf,
-  type NodePlan,
-  routePods,
-  unwirePod,
-  wirePod,
-} from "./podnetwork.ts";
-import { type PodProcess, probe, startPodProcess } from "./podprocess.ts";
+import { readinessOf, requireContainer, RUN_POD, type RunPod } from "./pod.ts";
+import { addressesOf, type NodePlan, routePods } from "./podnetwork.ts";
+import { probe } from "./podprocess.ts";
+import { createSlots, requireImage, type Slot } from "./podslots.ts";
 import { renderNode, renderNodeStatus, renderPodStatus } from "./podstatus.ts";
 
 export { READY_ANNOTATION } from "./pod.ts";
@@ -47,35 +40,24 @@ export interface Kubelet {
   stop(): Promise<void>;
 }
 
-/** What a node has of a Pod; changed in place by the one handler of its key. */
-interface Slot {
-  readonly uid: string;
-  readonly number: number;
-  isWired: boolean;
-  process: PodProcess | undefined;
-  isProbedReady: boolean;
-  restarts: number;
-  notBeforeMs: number;
-  ended: { readonly exitCode: number } | undefined;
-  /** When it was asked to end. */
-  endingSinceMs: number | undefined;
-  /** What the API server was told last. */
-  told: string | undefined;
-}
-
 const MANAGER = "kubelet";
 const WORKERS = 16;
 const PROBE_EVERY_MS = 100;
-const RESTART_MS = 500;
-const MAX_DOUBLINGS = 4;
 const RETRY = { baseMs: 100, capMs: 2_000 };
 
 /** Resolves when the Node is registered and the Pods have been listed. */
 export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   const { plan, client, images, logsPath } = options;
-  const slots = new Map<string, Slot>();
-  const numbers = createNumbers();
   let watching: { readonly informer: Informer<RunPod>; readonly queue: WorkQueue } | undefined;
+  const slots = createSlots({
+    plan,
+    images,
+    logsPath,
+    onEnd(key, exitCode) {
+      log(`${key} ended with code ${exitCode}`);
+      watching?.queue.add(key);
+    },
+  });
 
   function log(what: string): void {
     appendFileSync(join(logsPath, "kubelet.log"), `${new Date().toISOString()} ${what}\n`);
@@ -122,99 +104,19 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     slot.told = told;
   }
 
-  async function removeSlot(key: string, slot: Slot): Promise<void> {
-    const { process } = slot;
-    process?.signal("SIGKILL");
-    await process?.ended;
-    if (slot.isWired) await unwirePod(plan, slot.number);
-    slots.delete(key);
-  }
-
-  function takeSlot(key: string, pod: RunPod): Slot {
-    const known = slots.get(key);
-    if (known !== undefined) return known;
-    const taken = new Set([...slots.values()].map(({ number }) => number));
-    const slot: Slot = {
-      uid: pod.metadata.uid ?? "",
-      number: numbers.next((number) => taken.has(number)),
-      isWired: false,
-      process: undefined,
-      isProbedReady: false,
-      restarts: 0,
-      notBeforeMs: 0,
-      ended: undefined,
-      endingSinceMs: undefined,
-      told: undefined,
-    };
-    slots.set(key, slot);
-    return slot;
-  }
-
-  function startProcess(key: string, pod: RunPod, slot: Slot): void {
-    const container = requireContainer(pod);
-    const image = images.get(container.image ?? "");
-    if (image === undefined) {
-      const known = [...images.keys()].join(", ");
-      throw new Error(`There is no image ${container.image}; there are ${known}.`);
-    }
-    const { namespace, name } = pod.metadata;
-    const process = startPodProcess({
-      namespace: namespaceOf(plan, slot.number),
-      command: [...image.command, ...(container.args ?? [])],
-      env: renderEnvironment(pod, plan, addressesOf(plan, slot.number)),
-      logPath: join(logsPath, `${namespace}.${name}.${container.name}.log`),
-      nowMs: clock.now(),
-    });
-    slot.process = process;
-    slot.isProbedReady = readinessOf(container, image) === undefined;
-    void awaitEnd(key, pod, slot, process);
-  }
-
-  async function awaitEnd(
-    key: string,
-    pod: RunPod,
-    slot: Slot,
-    process: PodProcess,
-  ): Promise<void> {
-    const exitCode = await process.ended;
-    log(`${key} ended with code ${exitCode}`);
-    slot.process = undefined;
-    slot.isProbedReady = false;
-    const policy = pod.spec?.restartPolicy ?? "Always";
-    if (policy === "Never" || (policy === "OnFailure" && exitCode === 0)) {
-      slot.ended = { exitCode };
-    } else {
-      const pauseMs = RESTART_MS * 2 ** Math.min(slot.restarts, MAX_DOUBLINGS);
-      slot.restarts += 1;
-      slot.notBeforeMs = clock.monotonic() + pauseMs;
-    }
-    watching?.queue.add(key);
-  }
-
   async function run(key: string, pod: RunPod, signal: AbortSignal): Promise<Outcome> {
-    const slot = takeSlot(key, pod);
-    if (!slot.isWired) {
-      try {
-        await wirePod(plan, slot.number);
-        slot.isWired = true;
-      } catch (error) {
-        // Half a wiring cannot be mended: the next attempt is with another number.
-        slots.delete(key);
-        throw error;
-      }
-    }
+    const slot = await slots.take(key, pod);
     const waitMs = slot.notBeforeMs - clock.monotonic();
     if (slot.process === undefined && slot.ended === undefined && waitMs <= 0) {
-      startProcess(key, pod, slot);
+      slots.start(key, pod);
     }
     await tellStatus(pod, slot, signal);
     if (slot.ended !== undefined) return "done";
+    // Its end brings the key back.
     if (slot.process === undefined) return { afterMs: Math.max(waitMs, 0) };
     if (slot.isProbedReady) return "done";
-    const container = requireContainer(pod);
-    const image = images.get(container.image ?? "");
-    const readiness = image && readinessOf(container, image);
     const { process } = slot;
+    const readiness = readinessOf(requireContainer(pod), requireImage(images, pod));
     const isReady =
       readiness === undefined || (await probe(addressesOf(plan, slot.number)[4], readiness));
     // Ended meanwhile: that answer was of a process that is no more.
@@ -237,7 +139,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
       // Its end brings the key back.
       if (leftMs > 0) return { afterMs: leftMs };
     }
-    if (slot !== undefined) await removeSlot(key, slot);
+    if (slot !== undefined) await slots.remove(key);
     const { namespace, name, uid } = pod.metadata;
     const path = `/api/v1/namespaces/${namespace}/pods/${name}`;
     const body = { gracePeriodSeconds: 0, preconditions: { uid } };
@@ -255,7 +157,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   ): Promise<Outcome> {
     const pod = informer.get(key);
     const slot = slots.get(key);
-    if (slot !== undefined && slot.uid !== pod?.metadata.uid) await removeSlot(key, slot);
+    if (slot !== undefined && slot.uid !== pod?.metadata.uid) await slots.remove(key);
     if (pod === undefined) return "done";
     return pod.metadata.deletionTimestamp === undefined
       ? run(key, pod, signal)
@@ -293,16 +195,12 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   async function kill(): Promise<void> {
     const { informer, queue } = watching ?? {};
     watching = undefined;
-    const processes = [...slots.values()].flatMap(({ process }) => process ?? []);
-    for (const process of processes) process.signal("SIGKILL");
-    await Promise.all([informer?.stop(), queue?.stop(), ...processes.map(({ ended }) => ended)]);
+    await Promise.all([slots.kill(), informer?.stop(), queue?.stop()]);
     // A handler may have started one while it was told to stop.
-    const late = [...slots.values()].flatMap(({ process }) => process ?? []);
-    for (const process of late) process.signal("SIGKILL");
-    await Promise.all(late.map(({ ended }) => ended));
-    for (const slot of slots.values()) {
-      slot.notBeforeMs = 0;
-      slot.told = undefined;
+    await slots.kill();
+    for (const key of slots.keys()) {
+      const slot = slots.get(key);
+      if (slot !== undefined) Object.assign(slot, { notBeforeMs: 0, told: undefined });
     }
   }
 
@@ -316,7 +214,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     },
     async stop() {
       await kill();
-      await Promise.all([...slots].map(([key, slot]) => removeSlot(key, slot)));
+      await Promise.all([...slots.keys()].map((key) => slots.remove(key)));
     },
   };
 }
