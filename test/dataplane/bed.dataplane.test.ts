@@ -101,8 +101,9 @@ describe.each(["iptables", "nftables"] as const)("with kube-proxy in mode %s", (
     const atFirst = [await callService(), await askNames()];
     await east.kill();
     const signal = AbortSignal.timeout(2_000);
-    await expect(east.store.get(NAMESPACE, { name: TRIAL }, { signal })).rejects.toThrow();
-    await expect(get(east, addresses[0] ?? "")).rejects.toThrow();
+    const asked = east.store.get(NAMESPACE, { name: TRIAL }, { signal });
+    await expect(asked).rejects.toThrow(Error);
+    await expect(get(east, addresses[0] ?? "")).rejects.toThrow(Error);
     await east.revive();
     expect(await east.store.get(NAMESPACE, { name: TRIAL })).toBeDefined();
     expect([await callService(), await askNames()]).toEqual(atFirst);
