@@ -116,14 +116,18 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     if (slot.process === undefined) return { afterMs: Math.max(waitMs, 0) };
     if (slot.isProbedReady) return "done";
     const { process } = slot;
-    const readiness = readinessOf(requireContainer(pod), requireImage(images, pod));
-    const isReady =
-      readiness === undefined || (await probe(addressesOf(plan, slot.number)[4], readiness));
+    const isReady = await isReadyNow(pod, slot);
     // Ended meanwhile: that answer was of a process that is no more.
     if (!isReady || slot.process !== process) return { afterMs: PROBE_EVERY_MS };
     slot.isProbedReady = true;
     await tellStatus(pod, slot, signal);
     return "done";
+  }
+
+  /** By its own word, where it can be asked. */
+  async function isReadyNow(pod: RunPod, slot: Slot): Promise<boolean> {
+    const readiness = readinessOf(requireContainer(pod), requireImage(images, pod));
+    return readiness === undefined || probe(addressesOf(plan, slot.number)[4], readiness);
   }
 
   async function end(key: string, pod: RunPod, signal: AbortSignal): Promise<Outcome> {
@@ -133,11 +137,15 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
         slot.endingSinceMs = clock.monotonic();
         slot.process.signal("SIGTERM");
       }
+      // As a kubelet does: who says that it is going, and serves on meanwhile, is spared its UDP flows by kube-proxy.
+      slot.isProbedReady = slot.isProbedReady && (await isReadyNow(pod, slot));
       await tellStatus(pod, slot, signal);
       const graceMs = 1000 * (pod.metadata.deletionGracePeriodSeconds ?? 30);
       const leftMs = slot.endingSinceMs + graceMs - clock.monotonic();
       // Its end brings the key back.
-      if (leftMs > 0) return { afterMs: leftMs };
+      if (leftMs > 0) {
+        return { afterMs: slot.isProbedReady ? Math.min(leftMs, PROBE_EVERY_MS) : leftMs };
+      }
     }
     if (slot !== undefined) await slots.remove(key);
     const { namespace, name, uid } = pod.metadata;

@@ -8,9 +8,11 @@ import { startBackend } from "./serve.ts";
 const options = readBackendOptions(process.env);
 const backend = await startBackend(options);
 // Ready means: everything listens.
-createServer((socket) => socket.destroy()).listen(READY_PORT, "::");
+const readiness = createServer((socket) => socket.destroy()).listen(READY_PORT, "::");
 
 process.on("SIGTERM", () => {
   if (options.drainMs === 0) process.exit(0);
+  // It serves on; but kube-proxy leaves UDP flows with whoever is ready, on its way out or not.
+  readiness.close();
   void backend.drain().then(() => process.exit(0));
 });

@@ -23,7 +23,7 @@ interface Member {
 const ALL: readonly Member[] = SOURCES.flatMap((id) =>
   ["web-0", "web-1"].map((pod) => ({ id, pod })),
 );
-const REPLACED: Member = { id: "west", pod: "web-1" };
+const REPLACED = ALL[1]!;
 
 export async function headless(shop: Shop): Promise<undefined> {
   const [ours] = await Promise.all([
