@@ -13,9 +13,13 @@ export function requireSound(caller: string, tally: Tally): void {
   }
 }
 
+/** Longer than the machine takes to get round to everybody. */
+const STALL_MS = 500;
+
 /** A line for each flow. */
-export function summarize(tally: Tally): string[] {
-  return tally.flows.map(summarizeFlow);
+export function summarize({ flows, stalledMs }: Tally): string[] {
+  const stall = `The caller itself was kept from running for ${stalledMs} ms.`;
+  return [...flows.map(summarizeFlow), ...(stalledMs > STALL_MS ? [stall] : [])];
 }
 
 function summarizeFlow(flow: FlowTally): string {
