@@ -19,6 +19,7 @@ import {
   type Place,
   readCounts,
   readDns,
+  readExplain,
   readServer,
   readUrl,
   readVirtualIp,
@@ -93,6 +94,9 @@ test("what the demo leaves running is what is on the screen, and can be tried as
   expect(await resolve(readDns(screen), NAME)).toBe(readVirtualIp(screen, "edge"));
   expect(await fetchText(readUrl(screen))).toMatch(/^checkout-[12] in west\n$/);
   expect(readCounts(screen)).toEqual({ west: 30 });
+  const explain = isthmus(readExplain(screen), temp);
+  expect(await explain.exit).toBe(0);
+  expect(explain.output()).toContain(readVirtualIp(screen, "edge"));
 
   run.process.kill("SIGINT");
   expect(await run.exit).toBe(0);

@@ -40,6 +40,14 @@ export function readUrl(screen: string): Place {
   return findPlace(screen, /curl http:\/\/([\d.]+):(\d+)$/m);
 }
 
+/** Arguments of the command to explain the shop with, as a shell hands them over. */
+export function readExplain(screen: string): readonly string[] {
+  const [, verb = "", folder = "", names = ""] =
+    /^ +isthmus (explain \S+) --kubeconfig=(\S+)\{(\S+)\}\.yaml$/m.exec(screen) ?? [];
+  const files = names.split(",").map((name) => `--kubeconfig=${folder}${name}.yaml`);
+  return [...verb.split(" "), ...files];
+}
+
 /** The row of the import as `kubectl get` of that cluster showed it last. */
 export function readVirtualIp(screen: string, cluster: string): string {
   const table = screen.slice(screen.lastIndexOf(`${cluster} $ kubectl get serviceimports`));

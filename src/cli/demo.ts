@@ -44,11 +44,12 @@ export async function runDemo(context: CliContext, options: DemoOptions): Promis
   }
 }
 
-function renderExplain({ env }: CliContext, { clusters }: World): string {
+function renderExplain({ env }: CliContext, { folder }: World): string {
   // In a clone there is no command of that name.
   const isthmus = env["npm_lifecycle_event"] === undefined ? "isthmus" : "npm run isthmus --";
-  const all = CLUSTERS.map((name) => `--kubeconfig ${clusters[name].kubeconfigPath}`);
-  return `${isthmus} explain ${SHOP}/${CHECKOUT.name} ${all.join(" ")}`;
+  // Every shell that people type into makes three flags of it.
+  const all = `--kubeconfig=${join(folder, `{${CLUSTERS.join()}}.yaml`)}`;
+  return `${isthmus} explain ${SHOP}/${CHECKOUT.name} ${all}`;
 }
 
 async function printNextSteps({ out, color }: CliContext, world: World): Promise<void> {

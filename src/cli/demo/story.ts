@@ -124,7 +124,7 @@ async function exportFromWest(scene: Scene): Promise<void> {
 }
 
 async function movePortInWest(scene: Scene): Promise<void> {
-  const { stage, world } = scene;
+  const { stage, world, explain } = scene;
   const { east, west } = world.clusters;
   const { port } = world.network;
   stage.title(`west moves its Service to port ${port + 1}: a conflict, in words`);
@@ -138,7 +138,11 @@ async function movePortInWest(scene: Scene): Promise<void> {
   stage.say("Nobody is sent to a port that means something else:");
   await scene.sayCounts();
   const describe = `describe serviceexport ${CHECKOUT.name} -n ${SHOP}`;
-  stage.suggest(scene.kubectl(east, describe), scene.kubectl(west, describe));
+  stage.suggest(
+    scene.kubectl(east, describe),
+    scene.kubectl(west, describe),
+    ...(explain === undefined ? [] : [explain]),
+  );
 }
 
 async function movePortBack(scene: Scene): Promise<void> {
