@@ -105,8 +105,8 @@ interface Place {
 function flatten(node: Explanation, { depth, parent, isWide }: Place): readonly Line[] {
   const { what, verdict, why, next } = node;
   const areEndpoints = parent.what.startsWith("from ") || parent.what === "endpoints";
-  const words = areEndpoints ? IN_OUT : MARKS;
-  const line = { depth, what, mark: words[verdict], verdict, why, next };
+  const mark = areEndpoints ? markEndpoint(node) : MARKS[verdict];
+  const line = { depth, what, mark, verdict, why, next };
   const listsEndpoints = what.startsWith("from ") || what === "endpoints";
   // Who is out comes first: that is what people look for.
   const ordered = listsEndpoints
@@ -132,4 +132,7 @@ function flatten(node: Explanation, { depth, parent, isWide }: Place): readonly 
 }
 
 const MARKS: Readonly<Record<Verdict, string>> = { good: "ok", bad: "BAD", unknown: "?" };
-const IN_OUT: Readonly<Record<Verdict, string>> = { good: "in", bad: "out", unknown: "?" };
+
+function markEndpoint({ verdict, inUse }: Explanation): string {
+  return (inUse ?? verdict === "good") ? "in" : "out";
+}

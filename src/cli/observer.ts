@@ -77,9 +77,11 @@ function openSource(clusters: Clusters, { name, givenId, paths, context }: Sourc
     ...(kubeconfig === undefined ? {} : { kubeconfig }),
     ...(context === undefined ? {} : { context }),
   });
-  const { source } = cluster.config;
-  const contextName = source.kind === "kubeconfig" ? source.context : "";
-  return { name: name === "" ? contextName : name, givenId, cluster };
+  return { name: name === "" ? (contextOf(cluster) ?? "") : name, givenId, cluster };
+}
+
+function contextOf({ config: { source } }: Cluster): string | undefined {
+  return source.kind === "kubeconfig" ? source.context : undefined;
 }
 
 interface Desk {
@@ -103,6 +105,7 @@ async function look(
         describe: (error) => describe(error, cluster, clock.now()),
         name,
         givenId,
+        guess: contextOf(cluster),
         namespace: options.namespace,
       }),
     ),

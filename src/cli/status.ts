@@ -17,6 +17,8 @@ export interface StatusFlags extends ReadingFlags {
 }
 
 const AGAIN_MS = 2_000;
+/** Who has more than that has one cause, or needs a program. */
+const FINDINGS_SHOWN = 30;
 
 export async function runStatus(context: CliContext, flags: StatusFlags): Promise<void> {
   const timeoutMs = parseDuration(flags.timeout, "--timeout");
@@ -73,15 +75,19 @@ function renderStatus(
       : [
           `hub        ${mark(view.hub.problem === undefined)}   ${view.hub.server}, ${view.hub.members} members`,
         ];
-  const lines = findings.flatMap((finding) => [
-    `${finding.verdict === "bad" ? red("BAD") : yellow("?  ")}   ${bold(finding.subject)}, ${finding.what}: ${finding.why.replaceAll("\n", " ")}`,
-    ...(finding.next === undefined ? [] : [`      ${dim("→")} ${finding.next}`]),
-  ]);
+  const lines = findings
+    .slice(0, FINDINGS_SHOWN)
+    .flatMap((finding) => [
+      `${finding.verdict === "bad" ? red("BAD") : yellow("?  ")}   ${bold(finding.subject)}, ${finding.what}: ${finding.why.replaceAll("\n", " ")}`,
+      ...(finding.next === undefined ? [] : [`      ${dim("→")} ${finding.next}`]),
+    ]);
+  const more = findings.length - FINDINGS_SHOWN;
   return [
     ...hub,
     `clusters   ${mark(clusters.well === clusters.total)}   ${clusters.well} of ${clusters.total} well${listClusters(view, findings)}`,
     `services   ${mark(services.well === services.total)}   ${services.well} of ${services.total} well`,
     ...(lines.length === 0 ? [] : ["", ...lines]),
+    ...(more > 0 ? [`      ${more} more; -o json has them all.`] : []),
   ];
 }
 

@@ -5,13 +5,15 @@ import { CLUSTER_PROPERTY, type ClusterProperty } from "../api/about.ts";
 import { ENDPOINT_SLICE, LEASE, type Lease, NAMESPACE, SECRET, SERVICE } from "../api/builtin.ts";
 import { ENDPOINT_SHARE, SERVICE_SHARE } from "../api/hubshare.ts";
 import { CLUSTER_MEMBER } from "../api/isthmus.ts";
-import { SERVICE_EXPORT, SERVICE_IMPORT } from "../api/mcs.ts";
+import { SERVICE_EXPORT, SERVICE_IMPORT, type ServiceImport } from "../api/mcs.ts";
 import {
   CLUSTER_ID_PROPERTY,
+  type ClusterId,
   CLUSTERSET_PROPERTY,
   HUB_NAMESPACE,
   KUBE_SERVICE_NAME_LABEL,
   MANAGED_LABEL,
+  parseClusterId,
   SERVICE_NAME_LABEL,
   serviceKey,
 } from "../api/names.ts";
@@ -49,6 +51,8 @@ export async function sightCluster(
   options: SightOptions & {
     readonly name: string;
     readonly givenId?: string | undefined;
+    /** What it may be called where it has no id: believed only if its imports know a cluster of that name. */
+    readonly guess?: string | undefined;
     /** Absent: all namespaces. */
     readonly namespace?: string | undefined;
   },
@@ -87,7 +91,7 @@ const NOTHING_SEEN = {
 type ClusterOptions = Parameters<typeof sightCluster>[0];
 
 async function look(options: ClusterOptions, signal: AbortSignal): Promise<Sighted> {
-  const { store, name, givenId, namespace } = options;
+  const { store, name, namespace } = options;
   const unread = new Set<SightedKind>();
   const problems = new Set<string>();
 
@@ -128,13 +132,8 @@ async function look(options: ClusterOptions, signal: AbortSignal): Promise<Sight
     read("slices", ENDPOINT_SLICE),
     read("namespaces", NAMESPACE),
   ]);
-  const { credential, idProperty, properties } = membership;
-  const identity = resolveIdentity(
-    name,
-    givenId ?? (idProperty ? undefined : credential?.cluster),
-    idProperty,
-  );
-  if (!identity.ok) problems.add(identity.problem);
+  const { credential, properties } = membership;
+  const cluster = identify(options, membership, serviceImports, problems);
   if (membership.isHubHidden) {
     problems.add(
       `It has joined a hub, which was not asked: you may not read the Secret ${HUB_SECRET.namespace}/${HUB_SECRET.name}.`,
@@ -146,7 +145,7 @@ async function look(options: ClusterOptions, signal: AbortSignal): Promise<Sight
     credential,
     sighting: {
       name,
-      cluster: identity.ok ? identity.value : undefined,
+      cluster,
       problems: [...problems],
       unread: [...unread],
       ...(hub === undefined ? {} : { hub }),
@@ -169,6 +168,29 @@ async function look(options: ClusterOptions, signal: AbortSignal): Promise<Sight
       properties,
     },
   };
+}
+
+function identify(
+  { name, givenId, guess }: ClusterOptions,
+  { idProperty, credential }: MembershipSight,
+  serviceImports: readonly ServiceImport[],
+  problems: Set<string>,
+): ClusterId | undefined {
+  const known = givenId ?? (idProperty === undefined ? credential?.cluster : undefined);
+  const identity = resolveIdentity(name, known, idProperty);
+  if (identity.ok) return identity.value;
+  const parsed = parseClusterId(guess ?? "");
+  const isListed = serviceImports.some(({ status }) =>
+    (status?.clusters ?? []).some(({ cluster }) => cluster === guess),
+  );
+  if (known !== undefined || !parsed.ok || !isListed) {
+    problems.add(identity.problem);
+    return undefined;
+  }
+  problems.add(
+    `It does not say who it is. By the name of its context it is taken for "${guess}"; to be sure, name it as ${guess}=${name}.`,
+  );
+  return parsed.value;
 }
 
 function describeForbidden(resource: Resource, namespace: string | undefined): string {
@@ -267,6 +289,8 @@ async function listBounded<T extends KubeObject>(
     const page = await store.list(resource, {
       ...options,
       limit: PAGE,
+      // When something was last written is told nowhere else.
+      keepsManagedFields: true,
       ...(next === undefined ? {} : { continue: next }),
     });
     items.push(...page.items);

@@ -137,10 +137,10 @@ export function createClient(config: ClusterConfig, options: ClientOptions): Kub
     },
 
     async list(resource, listing = {}) {
-      const { namespace, signal, ...query } = listing;
+      const { namespace, signal, keepsManagedFields = false, ...query } = listing;
       const path = buildPath(resource, { namespace });
       const body = await send({ method: "GET", path, query, signal });
-      return decodeList(resource, body, `GET ${path}`);
+      return decodeList(resource, body, { attempted: `GET ${path}`, keepsManagedFields });
     },
 
     watch: (resource, watching, onEvent) => watch(resource, watching, onEvent),

@@ -1,4 +1,4 @@
-// Client: a parsed list or watched object → what the store port promises. Adds kinds, drops managedFields; never keeps raw text.
+// Client: a parsed list or watched object → what the store port promises. Adds kinds, drops managedFields unless asked for; never keeps raw text.
 
 import { apiVersionOf, type KubeObject, type Resource } from "../api/object.ts";
 import { type ListPage, StoreError } from "../ports/store.ts";
@@ -7,8 +7,9 @@ import { isRecord, type JsonRecord } from "./record.ts";
 export function decodeList<T extends KubeObject>(
   resource: Resource<T>,
   body: unknown,
-  attempted: string,
+  asked: { readonly attempted: string; readonly keepsManagedFields: boolean },
 ): ListPage<T> {
+  const { attempted } = asked;
   if (!isRecord(body) || !isRecord(body["metadata"])) {
     throw new StoreError("Internal", `the answer is not a list (${attempted})`);
   }
@@ -18,7 +19,7 @@ export function decodeList<T extends KubeObject>(
   if (!Array.isArray(items) || typeof resourceVersion !== "string") {
     throw new StoreError("Internal", `the answer is not a list (${attempted})`);
   }
-  const decode = createDecoder(resource, attempted);
+  const decode = createDecoder(resource, attempted, asked.keepsManagedFields);
   const page = { items: items.map(decode), resourceVersion };
   return typeof next === "string" && next !== "" ? { ...page, continue: next } : page;
 }
@@ -26,18 +27,19 @@ export function decodeList<T extends KubeObject>(
 export function createDecoder<T extends KubeObject>(
   resource: Resource<T>,
   attempted: string,
+  keepsManagedFields = false,
 ): (value: unknown) => T {
   const apiVersion = apiVersionOf(resource);
   const { kind } = resource;
   return (value) => {
     const received = isRecord(value) ? value : {};
-    const { metadata } = received;
+    const metadata = isRecord(received["metadata"]) ? received["metadata"] : undefined;
     // A copy of two small levels; `delete` would turn the objects into slow, large dictionaries.
     const object: unknown = {
       apiVersion,
       kind,
       ...received,
-      metadata: isRecord(metadata) ? withoutManagedFields(metadata) : undefined,
+      metadata: keepsManagedFields || !metadata ? metadata : withoutManagedFields(metadata),
     };
     return requireObject(resource, object, attempted);
   };

@@ -14,6 +14,8 @@ export interface ListOptions {
   readonly continue?: string;
   /** "0" allows a stale answer from the server's cache; absent means the newest. */
   readonly resourceVersion?: string;
+  /** Who wrote what, and when, is worth its weight. By default it may be left out. */
+  readonly keepsManagedFields?: boolean;
   readonly signal?: AbortSignal;
 }
 

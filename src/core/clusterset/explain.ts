@@ -2,10 +2,12 @@
 // of traffic in every cluster that was asked.
 
 import type { ServiceKey } from "../../api/names.ts";
+import { orderShares } from "../order.ts";
+import { exportedContribution } from "./contribution.ts";
 import { explain, type Explanation, list, type Verdict, worst } from "./explanation.ts";
 import { explainExport } from "./explainExport.ts";
-import { explainImport, judgeUsable } from "./explainImport.ts";
-import { type Clusterset, indexClusterset, isJoined } from "./record.ts";
+import { explainImport } from "./explainImport.ts";
+import { type ClusterRecord, type Clusterset, indexClusterset, isJoined } from "./record.ts";
 import { isBlind, type Observation } from "./sighting.ts";
 import type { Standing } from "./standing.ts";
 import { findStandings } from "./view.ts";
@@ -27,12 +29,14 @@ export function explainService(
 
 export function explainIn(set: Clusterset, service: ServiceKey): ServiceExplanation {
   const standings = findStandings(set, service);
-  const exports = set.records.flatMap((record) => explainExport(set, record, service) ?? []);
+  const exports = orderByAge(set, service).flatMap(
+    (record) => explainExport(set, record, service) ?? [],
+  );
   const imports = standings.map((standing) => explainImport(set, standing, standings));
   const usable = standings.flatMap((standing, index) => {
     const part = imports[index];
     return isExpected(standing) && part !== undefined
-      ? [{ cluster: standing.importer.id, verdict: worst([judgeUsable(standing), part.verdict]) }]
+      ? [{ cluster: standing.importer.id, verdict: part.verdict }]
       : [];
   });
   const { verdict, why } = summarize(usable, exports.length);
@@ -42,6 +46,16 @@ export function explainIn(set: Clusterset, service: ServiceKey): ServiceExplanat
     service,
     usable,
   };
+}
+
+/** In order of precedence; exports that do not count come last. */
+function orderByAge(set: Clusterset, service: ServiceKey): readonly ClusterRecord[] {
+  const shares = set.records.flatMap(
+    (record) => exportedContribution(set, record, service)?.share ?? [],
+  );
+  const ids = orderShares(shares).map(({ cluster }) => cluster);
+  const rank = ({ id }: ClusterRecord): number => (ids.includes(id) ? ids.indexOf(id) : ids.length);
+  return set.records.toSorted((a, b) => rank(a) - rank(b));
 }
 
 /** Where a namespace is missing the service is not wanted: that is no failure. */

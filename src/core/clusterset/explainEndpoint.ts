@@ -28,7 +28,7 @@ export function explainEndpoints(
   const home = record === undefined ? undefined : exportedContribution(set, record, service);
   if (record === undefined || home === undefined) {
     return copies.flatMap((slice) =>
-      slice.endpoints.map((endpoint) => explainCopy(endpoint, slice, service)),
+      slice.endpoints.map((endpoint) => explainCopy(endpoint, slice, standing)),
     );
   }
   const known = new Set(
@@ -39,8 +39,8 @@ export function explainEndpoints(
       .filter(({ addresses: [address = ""] }) => !known.has(address))
       .map(({ addresses: [address = ""] }) =>
         explain(address, "bad", {
-          why: `It is still here, though ${source} does not have it any more.`,
-          next: nameKeeper(importer),
+          why: `It is still in the slice, though ${source} does not have it any more.`,
+          inUse: isAttached(slice, service),
         }),
       ),
   );
@@ -63,16 +63,15 @@ function explainEndpoint(facts: Facts, share: EndpointShare, endpoint: Endpoint)
   const { service, importer, judged } = standing;
   const [address = ""] = endpoint.addresses;
   if (!isEndpointReady(endpoint)) {
-    return explainUnready(
-      withPod(record, service, endpoint),
-      record.id,
-      splitServiceKey(service).namespace,
-    );
+    // What to do is said at the export.
+    const { namespace } = splitServiceKey(service);
+    const { why } = explainUnready(withPod(record, service, endpoint), record.id, namespace);
+    return explain(address, "bad", { why });
   }
   const door = explainDoors(facts, share, endpoint);
   if (door !== undefined) return door;
   const liveness = judged.get(record.id);
-  if (liveness === "silent" || liveness === "lost") {
+  if (liveness !== undefined && liveness !== "live") {
     const treats = liveness === "lost" ? "has withdrawn it" : "keeps it not ready";
     return explain(address, "bad", {
       why: `${importer.id} ${treats}, because ${record.id} is ${liveness}.`,
@@ -86,9 +85,9 @@ function explainEndpoint(facts: Facts, share: EndpointShare, endpoint: Endpoint)
       copy === undefined
         ? `It has not arrived in ${importer.id}.`
         : `It is ready in ${record.id}, but not yet in ${importer.id}.`;
-    return explain(address, "bad", { why, next: nameKeeper(importer) });
+    return explain(address, "bad", { why });
   }
-  return explainCopy(copy, slice, service);
+  return explainCopy(copy, slice, standing);
 }
 
 /** What stands between a ready endpoint and the importing cluster; undefined: nothing. */
@@ -139,13 +138,21 @@ function withPod(record: ClusterRecord, service: ServiceKey, endpoint: Endpoint)
   return targetRef === undefined ? endpoint : { ...endpoint, targetRef };
 }
 
-function explainCopy(endpoint: Endpoint, slice: EndpointSlice, service: ServiceKey): Explanation {
+function explainCopy(
+  endpoint: Endpoint,
+  slice: EndpointSlice,
+  { importer, service }: Standing,
+): Explanation {
+  const isHeadless = importer.imports.get(service)?.spec?.type === "Headless";
   const what = endpoint.addresses[0] ?? "";
   if (!isEndpointReady(endpoint)) {
     return explain(what, "bad", { why: "It is not ready, as the slice has it." });
   }
   const numbers = (slice.ports ?? []).flatMap(({ port }) => port ?? []);
   const at = numbers.length === 0 ? "" : `, port ${numbers.join(", ")}`;
-  if (isAttached(slice, service)) return explain(what, "good", { why: `In use${at}.` });
-  return explain(what, "good", { why: `Known to DNS${at}; no virtual IP leads to it.` });
+  // Without a virtual IP it is DNS that leads there.
+  const inUse = isAttached(slice, service) || isHeadless;
+  if (inUse) return explain(what, "good", { why: `In use${at}.`, inUse });
+  const why = "Its slice is not attached to the Service that carries the virtual IP.";
+  return explain(what, "bad", { why, inUse });
 }

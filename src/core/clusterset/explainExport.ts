@@ -97,7 +97,8 @@ function explainEndpoints(
     .filter((endpoint) => !isEndpointReady(endpoint))
     .map((endpoint) => explainUnready(endpoint, record.id, namespace));
   if (parts.length === 0) return [];
-  const why = `${parts.length} of ${count(endpoints.length, "endpoint")} ${parts.length === 1 ? "takes" : "take"} no traffic anywhere.`;
+  const isOne = parts.length === 1;
+  const why = `${parts.length} of ${count(endpoints.length, "endpoint")} ${isOne ? "is" : "are"} not ready and ${isOne ? "gets" : "get"} no traffic from anywhere.`;
   return [explain("endpoints", view.ready === 0 ? "bad" : "good", { why, parts })];
 }
 

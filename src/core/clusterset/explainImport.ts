@@ -20,7 +20,7 @@ import {
 import { judgeCluster } from "./liveness.ts";
 import { type Clusterset, hasRead } from "./record.ts";
 import { describeDue, findSources, slicesFrom, type Standing } from "./standing.ts";
-import { isAttached, isEndpointReady, isImportReady, viewSource } from "./view.ts";
+import { isEndpointReady, isImportReady, viewSource } from "./view.ts";
 
 export const CLUSTERSET_ZONE = "clusterset.local";
 
@@ -37,7 +37,7 @@ export function explainImport(
   const sources = findSources(standing).map((source) =>
     explainSource(set, standing, { source, standings }),
   );
-  const usable = judgeUsable(standing);
+  const usable = judgeUsable(standing, sources);
   const parts = [
     ...explainStep(standing),
     explainReady(standing),
@@ -51,17 +51,15 @@ export function explainImport(
   return explain(what, usable, { why, parts });
 }
 
-/** Whether traffic finds a ready endpoint there; unknown when the slices could not be read. */
-export function judgeUsable({ importer, service }: Standing): Verdict {
+/** Whether traffic finds an endpoint that is ready at home, too; unknown when that could not be read. */
+function judgeUsable({ importer, service }: Standing, sources: readonly Explanation[]): Verdict {
   const serviceImport = importer.imports.get(service);
-  if (!hasRead(importer, "serviceImports")) return "unknown";
-  if (serviceImport === undefined || !isImportReady(serviceImport)) return "bad";
+  if (!isImportReady(serviceImport)) return "bad";
+  const isHeadless = serviceImport?.spec?.type === "Headless";
+  if (!isHeadless && (serviceImport?.spec?.ips ?? []).length === 0) return "bad";
   if (!hasRead(importer, "slices")) return "unknown";
-  const slices = importer.importedSlices.get(service) ?? [];
-  const isHeadless = serviceImport.spec?.type === "Headless";
-  if (!isHeadless && (serviceImport.spec?.ips ?? []).length === 0) return "bad";
-  const serving = slices.filter((slice) => isHeadless || isAttached(slice, service));
-  return serving.some((slice) => (slice.endpoints ?? []).some(isEndpointReady)) ? "good" : "bad";
+  const endpoints = sources.flatMap(({ parts }) => parts);
+  return endpoints.some(({ verdict, inUse }) => verdict === "good" && inUse) ? "good" : "bad";
 }
 
 function explainAbsence(
@@ -120,7 +118,9 @@ function explainReady({ importer, service }: Standing): Explanation {
     const why = "Nobody has looked at it yet: it has no conditions.";
     return explain("import", "bad", { why, next: nameKeeper(importer) });
   }
-  return explain("import", ready.status === "True" ? "good" : "bad", { why: ready.message });
+  return ready.status === "True"
+    ? explain("import", "good", { why: "The ServiceImport is there, and Ready." })
+    : explain("import", "bad", { why: ready.message });
 }
 
 function explainAddress({ importer, service }: Standing): Explanation {
@@ -194,7 +194,7 @@ function explainSource(
     const verdict = view.ready > 0 ? "good" : "unknown";
     return explain(what, verdict, words(`${source} itself was not asked.`));
   }
-  if (view.liveness === "silent" || view.liveness === "lost") {
+  if (view.liveness !== "live" && view.liveness !== "unknown") {
     const judged = judgeCluster(set, record, from.standings);
     return explain(what, "bad", words(judged.why, judged.next));
   }
@@ -204,14 +204,12 @@ function explainSource(
   }
   const rejected = explainRejectedByStatus(standing, source);
   if (rejected !== undefined) return explain(what, "bad", words(rejected));
-  if (view.ready > 0) {
-    const isServing = view.attached > 0 || importer.imports.get(service)?.spec?.type === "Headless";
-    const why = isServing ? "" : "None of its slices is attached to the virtual IP.";
-    return explain(
-      what,
-      isServing ? "good" : "bad",
-      words(why, isServing ? undefined : nameKeeper(importer)),
-    );
+  if (parts.some(({ verdict, inUse }) => verdict === "good" && inUse === true)) {
+    return explain(what, "good", words(""));
+  }
+  if (view.ready > 0 && view.attached === 0) {
+    const why = "None of its slices is attached to the virtual IP.";
+    return explain(what, "bad", words(why, nameKeeper(importer)));
   }
   const isKnown = standing.received.has(source);
   if (!isKnown && standing.unknown.includes(source)) {

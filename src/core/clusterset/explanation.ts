@@ -14,6 +14,8 @@ export interface Explanation {
   readonly why: string;
   /** What to do: a sentence. */
   readonly next?: string;
+  /** Of an endpoint: traffic goes there, whether it should or not. */
+  readonly inUse?: boolean;
   readonly parts: readonly Explanation[];
 }
 
@@ -23,11 +25,19 @@ export function explain(
   words: {
     readonly why: string;
     readonly next?: string | undefined;
+    readonly inUse?: boolean;
     readonly parts?: readonly Explanation[];
   },
 ): Explanation {
-  const { why, next, parts = [] } = words;
-  return { what, verdict, why, ...(next === undefined ? {} : { next }), parts };
+  const { why, next, inUse, parts = [] } = words;
+  return {
+    what,
+    verdict,
+    why,
+    ...(next === undefined ? {} : { next }),
+    ...(inUse === undefined ? {} : { inUse }),
+    parts,
+  };
 }
 
 /** One bad part spoils the whole; one that is unknown leaves it open. */
@@ -49,12 +59,12 @@ export function list(words: readonly string[]): string {
 /** Who brings a cluster in step, and what to do when nobody does. */
 export function nameKeeper(record: ClusterRecord): string {
   return isJoined(record)
-    ? `The agent of ${record.id} sees to that within seconds, while it runs and reaches the hub: start it, or look in its log for "agent is in trouble".`
-    : `isthmus central sees to that within seconds, while it runs and reaches ${record.id}: start it, or look in its log for ${record.id}.`;
+    ? `Is the agent of ${record.id} running? It corrects this within seconds; if it cannot, its log says "agent is in trouble" and why.`
+    : `Is isthmus central running, and does it reach ${record.id}? It corrects this within seconds; if it cannot, its log says why.`;
 }
 
 export function askToo(clusters: readonly string[]): string {
-  return `Ask ${list(clusters)}, too: add --kubeconfig or --context for each, or mend the one that did not answer.`;
+  return `Name ${list(clusters)}, too, with --kubeconfig or --context, or mend what keeps it from answering.`;
 }
 
 export function sentence(clause: string): string {

@@ -122,8 +122,9 @@ function findServiceTrouble(
 ): readonly Finding[] {
   const explained = explainIn(set, service);
   const found = new Map<string, Finding>();
-  const add = (what: string, { verdict, why, next }: Explanation): void => {
+  const add = (what: string, { verdict, why, parts, ...words }: Explanation): void => {
     if (verdict === "good") return;
+    const next = words.next ?? parts.flatMap((part) => part.next ?? [])[0];
     // The same sentence twice is one cause; the last says what to do about it.
     found.set(why, {
       about: "service",
@@ -139,12 +140,18 @@ function findServiceTrouble(
       what.startsWith("export in ") && verdict === "bad" ? what.slice("export in ".length) : [],
     ),
   );
+  // Where imports are behind, the conditions of exports are, too.
+  const isBehind = explained.parts.some(
+    ({ what, parts }) => what.startsWith("in ") && parts.some((inner) => isLate(inner)),
+  );
   for (const part of explained.parts) {
     const troubled = part.parts.filter(({ verdict }) => verdict !== "good");
     if (troubled.length === 0) add(part.what, part);
     for (const inner of troubled) {
       const source = inner.what.startsWith("from ") ? inner.what.slice("from ".length) : "";
-      const isConsequence = spoiled.has(source) || gone.has(source);
+      const isExport = part.what.startsWith("export in ");
+      const isConsequence =
+        spoiled.has(source) || gone.has(source) || (isExport && isBehind && isLate(inner));
       if (!isConsequence) add(`${part.what}: ${inner.what}`, inner);
     }
   }
@@ -156,6 +163,10 @@ function findServiceTrouble(
     // A cluster that cannot be asked is told once, not for each service.
     ({ what, verdict }) => verdict === "bad" || !isAboutWhole(set, what),
   );
+}
+
+function isLate({ what, verdict }: Explanation): boolean {
+  return what === "in step" && verdict === "bad";
 }
 
 function isAboutWhole(set: Clusterset, what: string): boolean {

@@ -4,7 +4,6 @@
 import type { ClusterId } from "../../api/names.ts";
 import { DEFAULT_LIVENESS, type Liveness } from "../liveness.ts";
 import { type ClusterRecord, type Clusterset, hasAnswered, isJoined } from "./record.ts";
-import type { Standing } from "./standing.ts";
 import { formatAge, parseTimeMs } from "./time.ts";
 
 export interface LeaseView {
@@ -30,17 +29,23 @@ export function readLease(set: Clusterset, record: ClusterRecord): LeaseView | u
   return { renewedAt, ageSeconds: Math.round((set.observation.nowMs - atMs) / 1_000) };
 }
 
+/** The cluster is there, as far as anything but the endpoints of others shows it. */
+export function isHeard(set: Clusterset, record: ClusterRecord): boolean {
+  const heard = set.observation.hub === undefined ? undefined : judgeLease(set, record);
+  return heard !== undefined && isJoined(record) ? heard.liveness === "live" : hasAnswered(record);
+}
+
 /** `standings` are those of as many services as were looked at. */
 export function judgeCluster(
   set: Clusterset,
   record: ClusterRecord,
-  standings: readonly Standing[],
+  standings: readonly Opinion[],
 ): LivenessView {
   const { hub } = set.observation;
   const heard = hub === undefined ? undefined : judgeLease(set, record);
   const doubters = findDoubters(record.id, standings);
   const [doubter] = doubters;
-  if (doubter !== undefined) return judgeDoubted(record, doubter, heard);
+  if (doubter !== undefined) return judgeDoubted(record, doubter);
   if (heard !== undefined && isJoined(record)) return heard;
   if (hasAnswered(record)) return { liveness: "live", why: "Its API server answers." };
   if (record.sighting === undefined) {
@@ -53,41 +58,43 @@ export function judgeCluster(
   };
 }
 
+/** As much of a Standing as it takes. */
+interface Opinion {
+  readonly importer: ClusterRecord;
+  readonly judged: ReadonlyMap<ClusterId, Liveness>;
+}
+
 interface Doubter {
   readonly cluster: ClusterId;
-  readonly liveness: "silent" | "lost";
+  readonly liveness: "flapping" | "silent" | "lost";
 }
 
 /** Others that keep its endpoints not ready, or took them away. The worst first. */
-function findDoubters(source: ClusterId, standings: readonly Standing[]): readonly Doubter[] {
+function findDoubters(source: ClusterId, standings: readonly Opinion[]): readonly Doubter[] {
   return standings
     .flatMap(({ importer, judged }): Doubter[] => {
       const liveness = judged.get(source);
-      if (liveness !== "silent" && liveness !== "lost") return [];
-      return importer.id === source ? [] : [{ cluster: importer.id, liveness }];
+      if (liveness === undefined || liveness === "live") return [];
+      return [{ cluster: importer.id, liveness }];
     })
     .toSorted((a, b) => Number(b.liveness === "lost") - Number(a.liveness === "lost"));
 }
 
-function judgeDoubted(
-  record: ClusterRecord,
-  doubter: Doubter,
-  heard: LivenessView | undefined,
-): LivenessView {
-  const treats =
-    doubter.liveness === "lost" ? "has withdrawn its endpoints" : "keeps its endpoints not ready";
-  if (heard?.liveness === "live") {
+function judgeDoubted(record: ClusterRecord, doubter: Doubter): LivenessView {
+  const { cluster, liveness } = doubter;
+  if (liveness === "flapping") {
     return {
-      liveness: "flapping",
-      why: `${doubter.cluster} ${treats}, though ${record.id} renews its lease.`,
-      next: "A cluster that is back is used again within seconds; one that came and went three times in two minutes is not trusted before it has been calm for up to four minutes.",
+      liveness,
+      why: `${record.id} is heard, but ${cluster} keeps its endpoints not ready.`,
+      next: `Who comes back is used again within seconds, and who came and went three times in two minutes after up to four quiet ones. If it lasts longer, look at the agent of ${cluster}.`,
     };
   }
+  const treats =
+    liveness === "lost" ? "has withdrawn its endpoints" : "keeps its endpoints not ready";
   const who = isJoined(record) ? `the agent of ${record.id}` : `the API server of ${record.id}`;
-  const answers = hasAnswered(record) ? " It answers here, so look at the way there." : "";
   return {
-    liveness: doubter.liveness,
-    why: `${doubter.cluster} ${treats}: ${who} was not heard for ${limitSeconds(doubter.liveness)} s.${answers}`,
+    liveness,
+    why: `${cluster} ${treats}: ${who} was not heard for ${limitSeconds(liveness)} s.`,
     next: isJoined(record)
       ? `Start the agent of ${record.id}, or look in its log for "agent is in trouble": it has to reach its own API server and the hub.`
       : `Check that the machine that runs isthmus central reaches the API server of ${record.id}.`,

@@ -19,7 +19,8 @@ import { planImport } from "../plan.ts";
 import { planSlices } from "../slices.ts";
 import type { Write } from "../write.ts";
 import { findUnknownSources, type Received, receivedContribution } from "./contribution.ts";
-import { type ClusterRecord, type Clusterset, hasRead } from "./record.ts";
+import { isHeard } from "./liveness.ts";
+import { type ClusterRecord, type Clusterset, hasRead, isOnHub } from "./record.ts";
 
 export type NamespaceSight = "present" | "missing" | "terminating" | "unknown";
 
@@ -58,8 +59,10 @@ export function findStanding(
   const judged = new Map<ClusterId, Liveness>();
   for (const [id, { contribution }] of received) {
     const slices = slicesFrom(importer, service, id);
-    const liveness =
-      view === undefined ? undefined : judgeBySlices({ importer, view, contribution, slices });
+    const source = set.records.find((record) => record.id === id);
+    if (view === undefined || source === undefined) continue;
+    const shown = judgeBySlices({ importer, view, contribution, slices });
+    const liveness = shown && believe(set, { importer, source, shown });
     if (liveness !== undefined) judged.set(id, liveness);
   }
   const facts = { service, importer, namespace: findNamespace(importer, service) };
@@ -130,6 +133,25 @@ function judgeBySlices(facts: {
     };
     return planSlices(input, slices).length === 0;
   });
+}
+
+/**
+ * Endpoints that are not there, or not ready, may as well be late as held back. So a source that is heard is not taken for
+ * silent; on a hub it may be one that came and went too often. Nobody loses itself.
+ */
+function believe(
+  set: Clusterset,
+  found: {
+    readonly importer: ClusterRecord;
+    readonly source: ClusterRecord;
+    readonly shown: Liveness;
+  },
+): Liveness | undefined {
+  const { importer, source, shown } = found;
+  if (shown === "live") return shown;
+  if (importer.id === source.id) return undefined;
+  if (!isHeard(set, source)) return shown;
+  return shown === "silent" && isOnHub(set, source) ? "flapping" : undefined;
 }
 
 function planDue(standing: Omit<Standing, "due">): readonly Write[] | undefined {
