@@ -66,7 +66,20 @@ const kubernetes = fc
     const body = lines.map((line) => `${newline}${outer}${block.inner}${line}`).join("");
     return `${outer}${head}${gap}{${block.remark === "#stuck" ? "" : block.remark}${body}${newline}${outer}}${remark}`;
   });
-const plugin = fc
+const exception = fc
+  .tuple(
+    fc.constantFrom("success", "denial", "prefetch"),
+    fc.subarray(["cluster.local", "CLUSTERSET.local.", "in-addr.arpa", '"quoted.local"']),
+  )
+  .map(([kind, zones]) => ["disable", kind, ...zones].join(" "));
+const cache = fc.tuple(fc.array(exception, { maxLength: 3 }), indent, remark).map(
+  ([lines, inner, remark]) =>
+    (outer: string, newline: string): string =>
+      [`${outer}cache 30 {`, ...lines.map((line) => `${outer}${inner}${line}${remark}`)].join(
+        newline,
+      ) + `${newline}${outer}}`,
+);
+const simple = fc
   .tuple(
     fc.constantFrom("errors", "reload", "cache", "forward", "import"),
     fc.array(word, { minLength: 1, maxLength: 2 }),
@@ -77,6 +90,7 @@ const plugin = fc
       (outer: string): string =>
         `${outer}${[name, ...(name === "import" ? args.slice(0, 1) : args)].join(" ")}${remark}`,
   );
+const plugin = fc.oneof({ weight: 3, arbitrary: simple }, { weight: 1, arbitrary: cache });
 const keys = fc.constantFrom(
   ".:53",
   ".",

@@ -28,11 +28,13 @@ function refusal(text: string, source: ZoneSource = OWN): string {
 }
 
 describe("kubeadm's Corefile", () => {
-  test("gets the zone on the plugin's line and the option in its block, and a comment that says so", () => {
+  test("gets the zone on the plugin's line, the option in its block, no cache for it as for cluster.local, and a comment that says so", () => {
     expect(addedLines(KUBEADM, enable(KUBEADM))).toEqual([
       "    kubernetes cluster.local in-addr.arpa ip6.arpa clusterset.local {",
-      "       # isthmus dns enable clusterset.local (zone, option): undo it with isthmus dns disable",
+      "       # isthmus dns enable clusterset.local (zone, option, cache:success, cache:denial): undo it with isthmus dns disable",
       "       multicluster clusterset.local",
+      "       disable success cluster.local clusterset.local",
+      "       disable denial cluster.local clusterset.local",
     ]);
   });
 
@@ -111,6 +113,56 @@ describe("edits in between", () => {
     const second = disableZone(both, ZONE);
     expect(second).toContain("       multicluster other.local\n");
     expect(servesZone(second, ZONE)).toBe(false);
+  });
+});
+
+describe("the cache", () => {
+  const SUCCESS = "       disable success cluster.local\n";
+  const DENIAL = "       disable denial cluster.local\n";
+
+  test("keeps the zone as it keeps cluster.local: where that is cached, nothing is said about either", () => {
+    const cached = KUBEADM.replace(SUCCESS, "").replace(DENIAL, "");
+    expect(enable(cached)).not.toContain("disable success");
+    const half = KUBEADM.replace(SUCCESS, "");
+    expect(addedLines(half, enable(half))).toContain(
+      "       disable denial cluster.local clusterset.local",
+    );
+    expect(disableZone(enable(half), ZONE)).toBe(half);
+  });
+
+  test("is left alone where it has no exception for a zone of the plugin, or one for this zone already", () => {
+    for (const line of [
+      "disable success example.org",
+      "disable success cluster.local local",
+      "disable success clusterset.local. cluster.local",
+    ]) {
+      const text = KUBEADM.replace(SUCCESS.trim(), line);
+      expect(enable(text)).toContain(`       ${line}\n`);
+      expect(disableZone(enable(text), ZONE)).toBe(text);
+    }
+  });
+
+  test("of several lines of one kind, the last gets the zone: it is the one that counts", () => {
+    const text = KUBEADM.replace(SUCCESS, `${SUCCESS}${SUCCESS}`);
+    expect(enable(text)).toContain(`${SUCCESS}${SUCCESS.replace("\n", " clusterset.local\n")}`);
+    expect(disableZone(enable(text), ZONE)).toBe(text);
+  });
+
+  test("loses the whole line when only this zone is left in it: without one it would mean all", () => {
+    const edited = enable(KUBEADM).replace(
+      "disable success cluster.local clusterset.local",
+      "disable success clusterset.local",
+    );
+    expect(disableZone(edited, ZONE)).toBe(KUBEADM.replace(SUCCESS, ""));
+  });
+
+  test("that several blocks have from one snippet gets the zone once", () => {
+    const cache = "cache {\n  disable success cluster.local\n}";
+    const block = (port: number): string =>
+      `.:${port} {\n  kubernetes cluster.local\n  import shared\n}\n`;
+    const text = `(shared) {\n${cache}\n}\n${block(53)}${block(1053)}`;
+    expect(enable(text)).toContain("disable success cluster.local clusterset.local\n");
+    expect(disableZone(enable(text), ZONE)).toBe(text);
   });
 });
 

@@ -6,9 +6,12 @@
 //         multicluster clusterset.local                                   errors
 //         pods insecure                                                   forward . 10.96.0.53
 //     }                                                               }
+//     cache 30 {
+//         disable success cluster.local clusterset.local
 //
 // The comment lists what was added, so that disabling takes away that and nothing else, whatever else was edited since.
 
+import { CACHE_KINDS, findMissingExceptions } from "./corefileCache.ts";
 import { type Addition, indentOf, removeMarked, renderMarker } from "./corefileMarker.ts";
 import {
   alreadyServed,
@@ -183,6 +186,15 @@ function planDirective(
     insertions.push({ at: end, text: ` ${key}` });
   }
   if (additions.length === 0) return [];
+  for (const kind of CACHE_KINDS) {
+    const missing = findMissingExceptions(corefile, directive, { kind, zone });
+    const lines = missing.filter((line) => !extended.has(line));
+    for (const line of lines) {
+      extended.add(line);
+      insertions.push({ at: (line.args.at(-1) ?? line.name).end, text: ` ${zone}` });
+    }
+    if (lines.length > 0) additions.push(`cache:${kind}`);
+  }
   const lines = option === undefined ? [`${OPTION} ${zone}`] : [];
   return [...insertions, openBlock(corefile.text, { directive, additions, lines, zone })];
 }

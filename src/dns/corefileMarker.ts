@@ -1,6 +1,7 @@
 // CoreDNS, undoing: a Corefile with our comments in, the Corefile without what they say we added out. Pure.
 // One thing at a time, and the text is read again after each: what people changed since stays as they left it.
 
+import { CACHE_KINDS, type CacheKind, findExceptions } from "./corefileCache.ts";
 import { expandLines, findSites, normalizeZone, parseKey } from "./corefileServer.ts";
 import {
   type Corefile,
@@ -11,7 +12,7 @@ import {
   type Word,
 } from "./corefileSyntax.ts";
 
-/** What was added. `key:` is followed by the key itself. */
+/** What was added. `key:` is followed by the key itself, `cache:` by what is not cached. */
 export type Addition =
   | "zone"
   | "option"
@@ -19,6 +20,7 @@ export type Addition =
   | "braces"
   | "break"
   | "block"
+  | `cache:${CacheKind}`
   | `key:${string}`;
 
 export interface Marker {
@@ -127,6 +129,17 @@ function removeAdditions(before: Corefile, marker: Marker, zone: string): string
     const head = text.slice(0, word.start).replace(/[ \t]+$/u, "");
     text = head + text.slice(word.end);
   }
+  function removeExceptions(kind: CacheKind): void {
+    const { corefile, directive } = reread();
+    const lines = directive === undefined ? [] : findExceptions(corefile, directive, kind);
+    // From behind, so that no place moves before its turn.
+    for (const line of lines.toSorted((a, b) => b.name.start - a.name.start)) {
+      const word = line.args.slice(1).findLast(({ text }) => normalizeZone(text) === zone);
+      // Without a zone the line would stand for all of them.
+      if (word !== undefined && line.args.length === 2) text = cutLine(text, line.name.start);
+      else cutWord(word);
+    }
+  }
   function removeKey(key: string): void {
     const { corefile, directive } = reread();
     const site = findSites(corefile, "kubernetes").find(
@@ -139,6 +152,9 @@ function removeAdditions(before: Corefile, marker: Marker, zone: string): string
     if (!marker.additions.includes(step)) continue;
     if (step === "option" && isLeft(step)) steps["argument"]?.();
     else if (!isLeft(step)) steps[step]?.();
+  }
+  for (const kind of CACHE_KINDS) {
+    if (marker.additions.includes(`cache:${kind}`)) removeExceptions(kind);
   }
   for (const addition of marker.additions) {
     if (addition.startsWith("key:")) removeKey(addition.slice("key:".length));
