@@ -103,7 +103,7 @@ function isExecutable(path: string): boolean {
 }
 
 /** From our parent up to npm, when npm started us. */
-function listParents(): readonly ProcessIdentity[] {
+export function listParents(): readonly ProcessIdentity[] {
   if (process.env["npm_lifecycle_event"] === undefined) return [];
   const parents: ProcessIdentity[] = [];
   for (let pid = process.ppid; pid > 1; pid = readParent(pid)) {
@@ -141,7 +141,9 @@ async function main(): Promise<number> {
   } catch (error) {
     return refuse(error instanceof Error ? error.message : String(error));
   }
-  return runInside(parents);
+  const runner = [process.execPath, join(ROOT, "node_modules/vitest/vitest.mjs"), "run"];
+  const config = ["--config", "vitest.dataplane.config.ts"];
+  return runInside([...runner, ...config, ...process.argv.slice(2)], parents);
 }
 
 function refuse(sentence: string): number {
@@ -149,17 +151,14 @@ function refuse(sentence: string): number {
   return 1;
 }
 
-function runInside(parents: readonly ProcessIdentity[]): Promise<number> {
-  const runner = [join(ROOT, "node_modules/vitest/vitest.mjs"), "run", "--config"];
-  const vitest = [
-    process.execPath,
-    ...runner,
-    "vitest.dataplane.config.ts",
-    ...process.argv.slice(2),
-  ];
+/** A command in namespaces of its own, which end with it, with this process, or with one of its parents. */
+export function runInside(
+  command: readonly string[],
+  parents: readonly ProcessIdentity[],
+): Promise<number> {
   const child = spawn(
     "setpriv",
-    ["--pdeathsig", "KILL", ...UNSHARE, "bash", "-c", RUN, "bash", ...vitest],
+    ["--pdeathsig", "KILL", ...UNSHARE, "bash", "-c", RUN, "bash", ...command],
     {
       cwd: ROOT,
       stdio: ["ignore", "inherit", "inherit"],
