@@ -31,7 +31,7 @@ const SPECIAL: readonly (readonly [string, string])[] = [
   ["ff02::/16", "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)"],
 ];
 const SPECIAL_RANGES = SPECIAL.map(([range, why]) => ({ range: parseRange(range), why }));
-const LOOPBACK: readonly string[] = ["127.0.0.0/8", "::1/128"];
+const LOOPBACK: ReadonlySet<string> = new Set(["127.0.0.0/8", "::1/128"]);
 
 type Ranges = typeof SPECIAL_RANGES;
 
@@ -70,7 +70,7 @@ export const LOOPBACK_SLICE_RULES: Rules = {
   validate: (object) =>
     validateSlice(
       object as EndpointSlice,
-      SPECIAL_RANGES.filter(({ range }) => !LOOPBACK.includes(range.text)),
+      SPECIAL_RANGES.filter(({ range }) => !LOOPBACK.has(range.text)),
     ),
 };
 
