@@ -42,6 +42,7 @@ export TMPDIR=/run/isthmus
 ip link set lo up`;
 const TRIAL = `${SET_UP}
 ip link add br0 type bridge
+ip addr add fd42::1/64 dev br0 nodad
 ip netns add trial
 ip link add trial type veth peer name eth0 netns trial
 for table in nat mangle; do iptables -t $table -S > /dev/null; ip6tables -t $table -S > /dev/null; done
@@ -74,7 +75,7 @@ export function findRefusal(machine: Machine): string | undefined {
   }
   const said = machine.tryNamespaces();
   if (said === undefined) return undefined;
-  return `The data-plane tests need namespaces, veth links, bridges, iptables and nftables, and this system refuses (${said}): run them where root has CAP_SYS_ADMIN and CAP_NET_ADMIN, in a privileged container for instance.`;
+  return `The data-plane tests need namespaces, veth links, bridges, IPv6, iptables and nftables, and this system refuses (${said}): run them where root has CAP_SYS_ADMIN and CAP_NET_ADMIN, in a privileged container for instance.`;
 }
 
 const thisMachine: Machine = {
