@@ -58,10 +58,8 @@ function runPods(store: Store, network: Network): ReturnType<typeof startKubelet
   return kubelet;
 }
 
-/** Waits for what comes by itself, however busy the machine is. */
-function until<T>(isTrue: () => T): ReturnType<typeof vi.waitUntil<T>> {
-  return vi.waitUntil(isTrue, { timeout: 30_000, interval: 20 });
-}
+/** For what comes by itself, however busy the machine is. */
+const PATIENTLY = { timeout: 30_000, interval: 20 };
 
 /** Undefined when nobody answers. */
 function ask({ host, port }: Place): Promise<string | undefined> {
@@ -75,10 +73,10 @@ function ask({ host, port }: Place): Promise<string | undefined> {
 }
 
 async function untilRunning(store: Store, name: string): Promise<string> {
-  return until(async () => {
+  return vi.waitUntil(async () => {
     const pod = await store.get(POD, { namespace: SHOP, name });
     return pod?.status?.phase === "Running" ? pod.status.podIP : undefined;
-  });
+  }, PATIENTLY);
 }
 
 test("a pod answers at an address of its own once it is Running, and nobody does once it is deleted", async () => {
@@ -94,7 +92,7 @@ test("a pod answers at an address of its own once it is Running, and nobody does
   );
   expect(places[0]).not.toEqual(places[1]);
   await store.delete(POD, { namespace: SHOP, name: "one" });
-  await until(async () => (await ask(network.locate(places[0]!))) === undefined);
+  await vi.waitUntil(async () => (await ask(network.locate(places[0]!))) === undefined, PATIENTLY);
   expect(await ask(network.locate(places[1]!))).toBe("two in east\n");
 });
 
@@ -109,7 +107,7 @@ test("a pod that comes back after its cluster had no power has the address that 
   await before.stop();
   expect(await ask(network.locate({ host, port: network.port }))).toBeUndefined();
   const after = runPods(store, network);
-  await until(() => after.isSettled());
+  await vi.waitUntil(() => after.isSettled(), PATIENTLY);
   expect(await ask(network.locate({ host, port: network.port }))).toBe("one in east\n");
 });
 
@@ -142,19 +140,19 @@ test("a virtual IP leads to ready endpoints with its port alone, follows them, a
     ENDPOINT_SLICE,
     aSlice("unready", { address: podAddress(99), port: "http", ready: false }),
   );
-  await until(() => proxy.backendsOf(vip)?.length === 0);
+  await vi.waitUntil(() => proxy.backendsOf(vip)?.length === 0, PATIENTLY);
   expect(await ask(network.locate(vip))).toBeUndefined();
 
   await store.create(
     ENDPOINT_SLICE,
     aSlice("ready", { address: ready, port: "http", ready: true }),
   );
-  await until(() => proxy.backendsOf(vip)?.length === 1);
+  await vi.waitUntil(() => proxy.backendsOf(vip)?.length === 1, PATIENTLY);
   expect(proxy.backendsOf(vip)).toEqual([{ host: ready, port: network.port }]);
   expect(await ask(network.locate(vip))).toBe("one in east\n");
 
   await store.delete(SERVICE, { namespace: SHOP, name: "derived" });
-  await until(() => proxy.backendsOf(vip) === undefined);
+  await vi.waitUntil(() => proxy.backendsOf(vip) === undefined, PATIENTLY);
   expect(await ask(network.locate(vip))).toBeUndefined();
 
   function aSlice(
