@@ -23,10 +23,11 @@ const HEADER = [
   "note",
 ];
 const FOOTNOTE =
-  "Requests over TCP (a connection each), UDP (one source port) and HTTP (one connection kept open), a caller asking every 100 ms " +
-  "over each and both families. Failed is what got no right answer within 1 s, its name's resolution included; nothing is asked again, " +
-  "also not a request on a connection kept open that is reset, where many HTTP clients would. The longest gap is the longest time " +
-  "without a right answer of any one of these.";
+  "Callers ask over TCP (a connection each time), UDP (one source port) and HTTP (one connection kept open), over each family " +
+  "on its own, a request every 100 ms. Failed is what got no right answer within 1 s, the resolution of its name included. " +
+  "Nothing is asked again, also not a request on a connection kept open that is reset, where many HTTP clients would; only the " +
+  "question for a name is, once, as stub resolvers do. The longest gap is the longest time that any one of these went without " +
+  "a right answer.";
 
 /** One row per family that was measured, over all protocols and all the windows given. */
 export function toRows(
