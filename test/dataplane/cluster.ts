@@ -31,9 +31,6 @@ export interface BedControl {
    * serve and kube-proxy has its rules; pods become ready later.
    */
   revive(): Promise<void>;
-  /** Only the cable: packets from and to it vanish, inside all goes on. */
-  unplug(): Promise<void>;
-  plugIn(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -81,8 +78,6 @@ export async function startControl(plan: ClusterPlan, fabric: Fabric): Promise<B
       await fabric.plugIn(plan);
       await control.revive();
     },
-    unplug: () => fabric.unplug(plan),
-    plugIn: () => fabric.plugIn(plan),
     async stop() {
       await store.close();
       await control.stop();

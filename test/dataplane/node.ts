@@ -21,7 +21,6 @@ export interface NodeProgram {
   readonly name: string;
   readonly logPath: string;
   isRunning(): boolean;
-  signal(signal: NodeJS.Signals): Promise<void>;
   /** Resolves when it has ended; after five seconds it is killed whatever the signal was. */
   stop(signal: NodeJS.Signals): Promise<void>;
 }
@@ -45,7 +44,6 @@ export async function startProgram(
     name,
     logPath,
     isRunning: () => daemons.isRunning(name),
-    signal: (signal) => daemons.signal(name, signal),
     stop: (signal) => daemons.stop(name, signal),
   };
 }
