@@ -1,10 +1,12 @@
 // Pods and callers on one real cluster without a kube-proxy: what stories take for granted. A name server of the test's own leads
 // callers to the pods themselves.
 
+import { execFile } from "node:child_process";
 import { rmSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { NAMESPACE, POD, type Pod } from "../../src/api/builtin.ts";
 import { eventually } from "../scenarios/poll.ts";
@@ -14,10 +16,13 @@ import { bundlePrograms } from "./images.ts";
 import { type Kubelet, READY_ANNOTATION, startKubelet } from "./kubelet.ts";
 import { startNameServer } from "./nameServer.ts";
 import { FABRIC4, FABRIC6, planCluster } from "./plan.ts";
+import { RUN_POD } from "./pod.ts";
+import { namespaceOf } from "./podnetwork.ts";
 import type { Tally } from "./programs/tally.ts";
 import { type BackendOptions, renderBackends, startCaller } from "./traffic.ts";
 import { aNamespace, DEPLOYMENT } from "./workload.ts";
 
+const run = promisify(execFile);
 const LIMIT_MS = 60_000;
 const shop = "shop";
 const plan = planCluster("east");
@@ -71,6 +76,20 @@ function readyPods(name: string, count = 1): Promise<readonly Pod[]> {
 function addressesOf(pod: Pod | undefined): Record<4 | 6, string[]> {
   const [four = "", six = ""] = (pod?.status?.podIPs ?? []).map(({ ip }) => ip);
   return { 4: [four], 6: [six] };
+}
+
+function numberOf(pod: Pod | undefined): number {
+  return Number(pod?.status?.podIP?.split(".").at(-1));
+}
+
+async function restartsOf(name: string): Promise<unknown[]> {
+  const path = `/api/v1/namespaces/${shop}/pods`;
+  const query = { labelSelector: `app=${name}` };
+  const { body } = await cluster.store.request("GET", path, { query });
+  type Counted = { status: { containerStatuses?: { restartCount: number; ready: boolean }[] } };
+  return (body as { items: Counted[] }).items.flatMap(({ status }) =>
+    (status.containerStatuses ?? []).map(({ restartCount, ready }) => ({ restartCount, ready })),
+  );
 }
 
 async function call(name: string, says: Parameters<typeof startNameServer>[0]) {
@@ -160,25 +179,51 @@ test("the annotation makes a pod not ready, and its absence ready again", async 
   await readyPods("moody");
 });
 
+test("a pod whose process dies is started again, and is ready when that process is", async () => {
+  await deploy("crashes");
+  const [pod] = await readyPods("crashes");
+  const { stdout } = await run("ip", ["netns", "pids", namespaceOf(plan, numberOf(pod))]);
+  for (const pid of stdout.split("\n").filter((line) => line !== "")) {
+    process.kill(Number(pid), "SIGKILL");
+  }
+  await eventually("it runs again", async () => {
+    expect(await restartsOf("crashes")).toEqual([{ restartCount: 1, ready: true }]);
+  });
+  expect((await readyPods("crashes"))[0]?.status?.podIPs).toEqual(pod?.status?.podIPs);
+});
+
+test("a pod that will not end is killed when its grace is over", async () => {
+  const ref = { namespace: shop, name: "stubborn" };
+  await cluster.store.create(RUN_POD, {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { ...ref, labels: { app: "stubborn" } },
+    spec: {
+      nodeName: plan.name,
+      terminationGracePeriodSeconds: 1,
+      containers: [
+        { name: "backend", image: "backend", env: [{ name: "DRAIN_MS", value: "3600000" }] },
+      ],
+    },
+  });
+  await readyPods("stubborn");
+  await cluster.store.delete(POD, ref);
+  await eventually("it is gone", async () => {
+    expect(await cluster.store.get(POD, ref)).toBeUndefined();
+  });
+});
+
 test("after a power cut the same pods come back at the same addresses", async () => {
   await deploy("returns", { replicas: 2 });
   const before = await readyPods("returns", 2);
   await Promise.all([kubelet.kill(), cluster.kill()]);
   await cluster.revive();
   await kubelet.revive();
-  const restarts = async () => {
-    const path = `/api/v1/namespaces/${shop}/pods`;
-    const { body } = await cluster.store.request("GET", path, {
-      query: { labelSelector: "app=returns" },
-    });
-    type Counted = { status: { containerStatuses: { restartCount: number; ready: boolean }[] } };
-    return (body as { items: Counted[] }).items.map(({ status }) => status.containerStatuses[0]);
-  };
   await eventually(
     "both run again",
     async () => {
-      for (const one of await restarts())
-        expect(one).toMatchObject({ restartCount: 1, ready: true });
+      const again = { restartCount: 1, ready: true };
+      expect(await restartsOf("returns")).toEqual([again, again]);
     },
     LIMIT_MS,
   );
