@@ -3,7 +3,12 @@
 
 import type { Endpoint, EndpointSlice } from "../../api/builtin.ts";
 import { importedSliceName } from "../../api/digest.ts";
-import { type ClusterId, type ServiceKey, splitServiceKey } from "../../api/names.ts";
+import {
+  type ClusterId,
+  type ServiceKey,
+  SOURCE_CLUSTER_LABEL,
+  splitServiceKey,
+} from "../../api/names.ts";
 import type { EndpointShare } from "../../api/share.ts";
 import { admitContribution } from "../admission.ts";
 import { describePort, exposesPort } from "../ports.ts";
@@ -138,11 +143,8 @@ function withPod(record: ClusterRecord, service: ServiceKey, endpoint: Endpoint)
   return targetRef === undefined ? endpoint : { ...endpoint, targetRef };
 }
 
-function explainCopy(
-  endpoint: Endpoint,
-  slice: EndpointSlice,
-  { importer, service }: Standing,
-): Explanation {
+function explainCopy(endpoint: Endpoint, slice: EndpointSlice, standing: Standing): Explanation {
+  const { importer, service } = standing;
   const isHeadless = importer.imports.get(service)?.spec?.type === "Headless";
   const what = endpoint.addresses[0] ?? "";
   if (!isEndpointReady(endpoint)) {
@@ -150,9 +152,20 @@ function explainCopy(
   }
   const numbers = (slice.ports ?? []).flatMap(({ port }) => port ?? []);
   const at = numbers.length === 0 ? "" : `, port ${numbers.join(", ")}`;
+  const isForeign = slice.metadata.labels?.[SOURCE_CLUSTER_LABEL] !== importer.id;
+  if (isLocalOnly(standing) && isForeign) {
+    const why = `It is ready${at}, but on no node of ${importer.id}, and internalTrafficPolicy is Local.`;
+    return explain(what, "bad", { why, inUse: false });
+  }
   // Without a virtual IP it is DNS that leads there.
   const inUse = isAttached(slice, service) || isHeadless;
   if (inUse) return explain(what, "good", { why: `In use${at}.`, inUse });
   const why = "Its slice is not attached to the Service that carries the virtual IP.";
   return explain(what, "bad", { why, inUse });
+}
+
+/** Clients reach endpoints on their own node only, and those of other clusters are on none. */
+export function isLocalOnly({ importer, service }: Standing): boolean {
+  const { spec } = importer.imports.get(service) ?? {};
+  return spec?.internalTrafficPolicy === "Local" && spec.type !== "Headless";
 }

@@ -6,7 +6,7 @@ import { type ClusterId, serviceKey, splitServiceKey } from "../../api/names.ts"
 import { readVirtualIps } from "../derived.ts";
 import { ENDPOINTS_ACCEPTED } from "../import.ts";
 import { createPolicy } from "../policy.ts";
-import { explainEndpoints } from "./explainEndpoint.ts";
+import { explainEndpoints, isLocalOnly } from "./explainEndpoint.ts";
 import {
   askToo,
   count,
@@ -14,7 +14,6 @@ import {
   type Explanation,
   list,
   nameKeeper,
-  sentence,
   type Verdict,
 } from "./explanation.ts";
 import { judgeCluster } from "./liveness.ts";
@@ -161,16 +160,16 @@ function explainAddress({ importer, service }: Standing): Explanation {
   return explain("address", "bad", { why, next: nameKeeper(importer) });
 }
 
-/** Endpoints of other clusters are on no node of this one: kube-proxy never picks them then. */
-function explainPolicy({ importer, service, merged }: Standing): readonly Explanation[] {
-  const serviceImport = importer.imports.get(service);
-  if (serviceImport?.spec?.internalTrafficPolicy !== "Local") return [];
-  if (serviceImport.spec.type === "Headless") return [];
+/** Some clusters mean it: where there are endpoints of their own it is no fault. */
+function explainPolicy(standing: Standing): readonly Explanation[] {
+  const { importer, service, merged } = standing;
+  if (!isLocalOnly(standing)) return [];
+  const hasOwn = viewSource(standing, importer.id).ready > 0;
   const owner = merged?.clusters.length === 1 ? ` in ${merged.clusters[0]}` : "";
   const why =
     "Its internalTrafficPolicy is Local: clients reach endpoints on their own node only, and never those of other clusters.";
-  const next = `Set internalTrafficPolicy: Cluster on the exported Service${owner}, unless that is meant.`;
-  return [explain("policy", "bad", { why, next })];
+  const next = `Set internalTrafficPolicy: Cluster on the exported Service ${splitServiceKey(service).name}${owner}, unless that is meant.`;
+  return [explain("policy", hasOwn ? "unknown" : "bad", { why, next })];
 }
 
 function explainSource(
@@ -204,6 +203,9 @@ function explainSource(
   }
   const rejected = explainRejectedByStatus(standing, source);
   if (rejected !== undefined) return explain(what, "bad", words(rejected));
+  if (isLocalOnly(standing) && source !== importer.id && view.ready > 0) {
+    return explain(what, "good", words("Not used here: see the policy above."));
+  }
   if (parts.some(({ verdict, inUse }) => verdict === "good" && inUse === true)) {
     return explain(what, "good", words(""));
   }
@@ -213,7 +215,7 @@ function explainSource(
   }
   const isKnown = standing.received.has(source);
   if (!isKnown && standing.unknown.includes(source)) {
-    return explain(what, "unknown", words(sentence(`${source} could not be asked why.`)));
+    return explain(what, "unknown", words("It could not be asked why."));
   }
   return explain(
     what,

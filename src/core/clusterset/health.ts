@@ -3,10 +3,11 @@
 
 import type { ServiceKey } from "../../api/names.ts";
 import { explainIn } from "./explain.ts";
-import type { Explanation } from "./explanation.ts";
+import { askToo, type Explanation } from "./explanation.ts";
 import { judgeCluster, type LivenessView } from "./liveness.ts";
 import { type ClusterRecord, type Clusterset, indexClusterset } from "./record.ts";
 import { isBlind, type Observation } from "./sighting.ts";
+import type { Standing } from "./standing.ts";
 import { findStandings } from "./view.ts";
 
 export interface Finding {
@@ -41,7 +42,13 @@ export function viewStatus(observation: Observation): StatusView {
     clusters.flatMap(({ subject, verdict }) => (verdict === "bad" ? subject : [])),
   );
   const services = set.services.flatMap((service) => findServiceTrouble(set, service, gone));
-  const findings = [...findHubTrouble(set), ...clusters, ...findDoubles(set), ...services];
+  const findings = [
+    ...findHubTrouble(set),
+    ...clusters,
+    ...findUnasked(set, standings),
+    ...findDoubles(set),
+    ...services,
+  ];
   const bad = (about: Finding["about"]): number =>
     new Set(
       findings.flatMap((one) => (one.about === about && one.verdict === "bad" ? one.subject : [])),
@@ -103,6 +110,22 @@ function findClusterTrouble(
   ];
 }
 
+/** They take part, as imports have it, but nobody named them. */
+function findUnasked(set: Clusterset, standings: readonly Standing[]): readonly Finding[] {
+  const asked = new Set(set.records.map(({ id }) => id));
+  const ids = new Set(standings.flatMap(({ unknown }) => unknown));
+  return [...ids]
+    .filter((id) => !asked.has(id))
+    .map((id) => ({
+      about: "cluster",
+      subject: id,
+      verdict: "unknown",
+      what: "reading",
+      why: "It takes part, but was not asked, so whether imports are in step with it cannot be told.",
+      next: askToo([id]),
+    }));
+}
+
 function findDoubles({ doubles }: Clusterset): readonly Finding[] {
   return doubles.map(({ name, cluster }) => ({
     about: "cluster",
@@ -146,32 +169,27 @@ function findServiceTrouble(
   );
   for (const part of explained.parts) {
     const troubled = part.parts.filter(({ verdict }) => verdict !== "good");
-    if (troubled.length === 0) add(part.what, part);
+    // That a cluster has no such namespace is as it should be, more often than not.
+    const isAbsent = part.what.startsWith("in ") && part.verdict === "unknown";
+    if (troubled.length === 0 && !isAbsent) add(part.what, part);
     for (const inner of troubled) {
       const source = inner.what.startsWith("from ") ? inner.what.slice("from ".length) : "";
       const isExport = part.what.startsWith("export in ");
       const isConsequence =
         spoiled.has(source) || gone.has(source) || (isExport && isBehind && isLate(inner));
-      if (!isConsequence) add(`${part.what}: ${inner.what}`, inner);
+      // Who was not asked is told once, not for each service.
+      const isOpen = inner.what === "in step" && inner.verdict === "unknown";
+      if (!isConsequence && !isOpen) add(`${part.what}: ${inner.what}`, inner);
     }
   }
   const isTold = [...found.values()].some(({ verdict }) => verdict === "bad");
   const isUsable = explained.usable.every(({ verdict }) => verdict !== "bad");
   if (!isTold && (!isUsable || explained.verdict === "bad"))
     add("use", { ...explained, verdict: "bad" });
-  return [...found.values()].filter(
-    // A cluster that cannot be asked is told once, not for each service.
-    ({ what, verdict }) => verdict === "bad" || !isAboutWhole(set, what),
-  );
+  // The hub is told once, not for each service.
+  return [...found.values()].filter(({ what }) => what !== "hub");
 }
 
 function isLate({ what, verdict }: Explanation): boolean {
   return what === "in step" && verdict === "bad";
-}
-
-function isAboutWhole(set: Clusterset, what: string): boolean {
-  if (what === "hub") return true;
-  return set.records.some(
-    ({ id, sighting }) => what === `in ${id}` && sighting !== undefined && isBlind(sighting),
-  );
 }

@@ -89,15 +89,16 @@ function judgeDoubted(record: ClusterRecord, doubter: Doubter): LivenessView {
       next: `Who comes back is used again within seconds, and who came and went three times in two minutes after up to four quiet ones. If it lasts longer, look at the agent of ${cluster}.`,
     };
   }
+  const who = isJoined(record) ? `its agent` : `its API server`;
   const treats =
-    liveness === "lost" ? "has withdrawn its endpoints" : "keeps its endpoints not ready";
-  const who = isJoined(record) ? `the agent of ${record.id}` : `the API server of ${record.id}`;
+    liveness === "lost" ? "has none of its endpoints any more" : "keeps its endpoints not ready";
+  const unanswered = hasAnswered(record) ? "" : (record.sighting?.problems[0] ?? "");
   return {
     liveness,
-    why: `${cluster} ${treats}: ${who} was not heard for ${limitSeconds(liveness)} s.`,
+    why: `${cluster} ${treats}: ${who} was not heard for ${limitSeconds(liveness)} s. ${unanswered}`.trim(),
     next: isJoined(record)
       ? `Start the agent of ${record.id}, or look in its log for "agent is in trouble": it has to reach its own API server and the hub.`
-      : `Check that the machine that runs isthmus central reaches the API server of ${record.id}.`,
+      : `Bring ${record.id} back, or the way from isthmus central to its API server: its endpoints return within seconds.`,
   };
 }
 

@@ -11,6 +11,7 @@ import {
   serviceKey,
   splitServiceKey,
 } from "../../api/names.ts";
+import { recallLiveness } from "../fate.ts";
 import { type ImportView, isManaged, viewMerged } from "../import.ts";
 import type { Liveness } from "../liveness.ts";
 import { type MergedService, mergeShares } from "../merge.ts";
@@ -20,7 +21,7 @@ import { planSlices } from "../slices.ts";
 import type { Write } from "../write.ts";
 import { findUnknownSources, type Received, receivedContribution } from "./contribution.ts";
 import { isHeard } from "./liveness.ts";
-import { type ClusterRecord, type Clusterset, hasRead, isOnHub } from "./record.ts";
+import { type ClusterRecord, type Clusterset, hasAnswered, hasRead, isOnHub } from "./record.ts";
 
 export type NamespaceSight = "present" | "missing" | "terminating" | "unknown";
 
@@ -64,6 +65,14 @@ export function findStanding(
     const shown = judgeBySlices({ importer, view, contribution, slices });
     const liveness = shown && believe(set, { importer, source, shown });
     if (liveness !== undefined) judged.set(id, liveness);
+  }
+  // Who does not answer here either was perhaps given up: what is left of it in the import tells (as after a restart).
+  for (const source of set.records) {
+    if (received.has(source.id) || source.sighting === undefined || hasAnswered(source)) continue;
+    const slices = slicesFrom(importer, service, source.id);
+    const serviceImport = importer.imports.get(service);
+    const liveness = recallLiveness(source.id, { serviceImport, slices });
+    if (liveness !== undefined) judged.set(source.id, liveness);
   }
   const facts = { service, importer, namespace: findNamespace(importer, service) };
   const standing = { ...facts, merged, view, received, unknown, judged };
