@@ -10,6 +10,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { NAMESPACE, POD, type Pod } from "../../src/api/builtin.ts";
 import { eventually } from "../scenarios/poll.ts";
+import { type BackendOptions, renderBackends } from "./backends.ts";
 import { type BedControl, startControl } from "./cluster.ts";
 import { type Fabric, startFabric } from "./fabric.ts";
 import { bundlePrograms } from "./images.ts";
@@ -19,7 +20,7 @@ import { FABRIC4, FABRIC6, planCluster } from "./plan.ts";
 import { RUN_POD } from "./pod.ts";
 import { namespaceOf } from "./podnetwork.ts";
 import type { Tally } from "./programs/tally.ts";
-import { type BackendOptions, renderBackends, startCaller } from "./traffic.ts";
+import { startCaller } from "./traffic.ts";
 import { aNamespace, DEPLOYMENT } from "./workload.ts";
 
 const run = promisify(execFile);

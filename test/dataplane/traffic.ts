@@ -10,8 +10,6 @@ import type { Family, FlowProtocol, Tally } from "./programs/tally.ts";
 import { requireSound, summarize } from "./tallies.ts";
 import { fetchTally } from "./tallyclient.ts";
 
-export { type BackendOptions, renderBackends, renderStatefulBackends } from "./backends.ts";
-
 /** Of a cluster of the bed, what traffic needs. */
 export interface TrafficCluster {
   readonly plan: NodePlan;
