@@ -35,8 +35,8 @@ import {
 
 /** Nothing is promised about how long it takes on a busy machine. */
 export const LIMIT_MS = 60_000;
-/** How long a backend that was asked to end goes on serving. */
-const DRAIN_MS = 8_000;
+/** How long a backend that was asked to end goes on serving: until everybody knows, on a busy machine. */
+const DRAIN_MS = 12_000;
 
 export interface Offer {
   readonly replicas?: number;
