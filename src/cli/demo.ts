@@ -6,6 +6,7 @@ import pc from "picocolors";
 import { stringify } from "yaml";
 import { type CliContext, untilStopped } from "./context.ts";
 import { CHECKOUT, CHECKOUT_NAME, renderExport, renderPod, SHOP } from "./demo/shop.ts";
+import { createScene, type Scene } from "./demo/scene.ts";
 import { tellStory } from "./demo/story.ts";
 import { CLUSTERS, openWorld, type World } from "./demo/world.ts";
 import { createStage } from "./stage.ts";
@@ -30,10 +31,11 @@ export async function runDemo(context: CliContext, options: DemoOptions): Promis
   try {
     signal.throwIfAborted();
     const explain = options.hasExplain ? renderExplain(context, world) : undefined;
-    await tellStory({ stage, world, signal, explain });
+    const scene = createScene({ stage, world, signal, explain });
+    await tellStory(scene);
     out("");
     if (options.stays) {
-      await printNextSteps(context, world);
+      await printNextSteps(context, scene);
       await untilStopped(signal);
     } else {
       out("That is all. With --stay everything goes on running, for you to try it.");
@@ -52,8 +54,9 @@ function renderExplain({ env }: CliContext, { folder }: World): string {
   return `${isthmus} explain ${SHOP}/${CHECKOUT.name} ${all}`;
 }
 
-async function printNextSteps({ out, color }: CliContext, world: World): Promise<void> {
+async function printNextSteps({ out, color }: CliContext, scene: Scene): Promise<void> {
   const { bold, cyan, dim } = pc.createColors(color);
+  const { world, kubectl, curl } = scene;
   const { east, west, edge } = world.clusters;
   const files = {
     export: join(world.folder, "export.yaml"),
@@ -61,18 +64,21 @@ async function printNextSteps({ out, color }: CliContext, world: World): Promise
   };
   await writeFile(files.export, stringify(renderExport()));
   await writeFile(files.pod, stringify(renderPod("checkout-3")));
-  const on = ({ kubeconfigPath }: { readonly kubeconfigPath: string }, rest: string): string =>
-    `kubectl --kubeconfig ${kubeconfigPath} ${rest}`;
   const tries: readonly (readonly [string, ...string[]])[] = [
-    ["East exports again:", on(east, `create -f ${files.export}`)],
+    ["east exports again:", kubectl(east, `create -f ${files.export}`)],
     [
       "One more pod in west, and one less:",
-      on(west, `create -f ${files.pod}`),
-      on(west, `delete pod checkout-1 -n ${SHOP}`),
+      kubectl(west, `create -f ${files.pod}`),
+      kubectl(west, `delete pod checkout-1 -n ${SHOP}`),
     ],
     [
       "What edge makes of it:",
-      on(edge, `get serviceimports,endpointslices -n ${SHOP}`),
+      kubectl(edge, `get serviceimports,endpointslices -n ${SHOP}`),
+      curl(await scene.virtualIp()),
+    ],
+    [
+      "The last export is taken back, and the name is gone:",
+      kubectl(west, `delete serviceexport ${CHECKOUT.name} -n ${SHOP}`),
       `dig @${edge.dns.host} -p ${edge.dns.port} ${CHECKOUT_NAME}`,
     ],
   ];

@@ -35,7 +35,7 @@ test("the demo stays in a terminal or when told to, and never as a script", () =
 test("the demo waits for Enter in a terminal, unless it is told to be fast or a script, and says what it waits for", async () => {
   const person = contextOf(true);
   await expect(chooseManner(person, {}).goOn()).rejects.toThrow("Ctrl-C");
-  expect(person.lines.join("\n")).toContain("Enter goes on");
+  expect(person.lines.join("\n")).toContain("Press Enter");
   for (const [interactive, flags] of [
     [true, { fast: true }],
     [true, { script: true }],

@@ -27,7 +27,7 @@ export function chooseManner(context: CliContext, flags: DemoFlags): Manner {
     async goOn() {
       if (!waits) return;
       context.out("");
-      context.out(`   ${dim("Enter goes on. Ctrl-C ends everything.")}`);
+      context.out(`   ${dim("Press Enter to go on, Ctrl-C to end.")}`);
       await untilEnter(process.stdin, signal);
     },
   };

@@ -5,7 +5,7 @@ import { stringify } from "yaml";
 import { ENDPOINT_SLICE, POD } from "../../api/builtin.ts";
 import { SERVICE_IMPORT } from "../../api/mcs.ts";
 import { DEFAULT_LIVENESS } from "../../core/liveness.ts";
-import { createScene, type Scene, type SceneOptions, SECOND_MS } from "./scene.ts";
+import { type Scene, SECOND_MS } from "./scene.ts";
 import {
   changePort,
   CHECKOUT,
@@ -23,8 +23,7 @@ import {
 import { clusterOf, FAILED } from "./visitor.ts";
 import { HASTE } from "./world.ts";
 
-export async function tellStory(options: SceneOptions): Promise<void> {
-  const scene = createScene(options);
+export async function tellStory(scene: Scene): Promise<void> {
   const { stage } = scene;
   await introduce(scene);
   await stage.pause();
@@ -76,7 +75,7 @@ async function exportFromEast(scene: Scene): Promise<string> {
   });
   await stage.show(east, { resource: POD, namespace: SHOP });
   const manifest = stringify(renderExport()).trimEnd().split("\n");
-  stage.say("", ...manifest.map((line) => `  ${line}`));
+  stage.say("", "This is the object:", ...manifest.map((line) => `  ${line}`));
   await exportCheckout(east);
 
   await scene.untilUsedInEdge({ east: 2 });
