@@ -5,6 +5,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     name: "dataplane",
+    globalSetup: ["test/dataplane/printer.ts"],
     include: ["test/dataplane/**/*.dataplane.test.ts"],
     reporters: ["default", "./tools/reporter.ts"],
     // One network and two cores for all of them.

@@ -3,6 +3,7 @@
 import { appendFileSync } from "node:fs";
 import type { Bed } from "./bed.ts";
 import type { Engine } from "./engines.ts";
+import { ROWS_FILE } from "./printer.ts";
 import { Shop } from "./shop.ts";
 import { encodeRows, type Row, toRows } from "./table.ts";
 
@@ -35,8 +36,8 @@ async function endTraffic(shop: Shop): Promise<void> {
   await Promise.allSettled(shop.streams.map((stream) => stream.stop()));
 }
 
-/** Whoever started the tests prints them. */
+/** The table is printed when all is over. */
 function record(rows: readonly Row[]): void {
-  const path = process.env["ISTHMUS_DATAPLANE_ROWS"];
+  const path = process.env[ROWS_FILE];
   if (path !== undefined) appendFileSync(path, encodeRows(rows));
 }

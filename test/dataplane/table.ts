@@ -76,7 +76,7 @@ export function renderMarkdown(rows: readonly Row[]): string {
   return `${[...table, "", FOOTNOTE].join("\n")}\n`;
 }
 
-/** For `ISTHMUS_DATAPLANE_ROWS`: test processes append to one file, who prints reads it. One JSON object per line. */
+/** One JSON object per line: test processes append to one file. */
 export function encodeRows(rows: readonly Row[]): string {
   return rows.map((row) => `${JSON.stringify(row)}\n`).join("");
 }
