@@ -20,20 +20,25 @@ export async function tell(world: StoryWorld, name: string, story: Story): Promi
   const { bed, engine } = world;
   const shop = await Shop.open(bed, engine, name);
   let note: string | undefined = "did not come to its end";
+  let lost: readonly unknown[];
   try {
     note = await story(shop);
   } finally {
-    await endTraffic(shop);
+    lost = await endTraffic(shop);
     const about = { story: name, mode: engine.mode, proxy: bed.proxy };
     const windows = shop.streams.flatMap((stream) => stream.windows);
     record(toRows(note === undefined ? about : { ...about, note }, windows));
   }
   for (const stream of shop.streams) stream.requireNoFailure();
+  if (lost.length > 0) {
+    throw new AggregateError(lost, `Of ${lost.length} callers nobody knows what failed last.`);
+  }
 }
 
-/** A caller that died with its cluster has said all that it had to say. */
-async function endTraffic(shop: Shop): Promise<void> {
-  await Promise.allSettled(shop.streams.map((stream) => stream.stop()));
+/** All are stopped, whatever becomes of the others. Answers why some could not be asked for what they counted last. */
+async function endTraffic(shop: Shop): Promise<readonly unknown[]> {
+  const ends = await Promise.allSettled(shop.streams.map((stream) => stream.stop()));
+  return ends.flatMap((end) => (end.status === "rejected" ? [end.reason as unknown] : []));
 }
 
 /** The table is printed when all is over. */
