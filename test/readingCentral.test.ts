@@ -255,7 +255,7 @@ test("a virtual IP whose Service is gone is told as such", async () => {
   expect(at(observation, "in west", "address").why).toContain("is not there");
 });
 
-test("with internalTrafficPolicy Local endpoints of other clusters are out (R33)", async () => {
+test("with internalTrafficPolicy Local endpoints of other clusters are out (R50)", async () => {
   const { world, east } = await open("east", "west");
   await east.site.offer("web", ["10.1.0.1"], { internalTrafficPolicy: "Local" });
   await world.pass(5);

@@ -5,7 +5,7 @@ import { sightCluster, sightHub } from "../src/controllers/sight.ts";
 import { explainService, type ServiceExplanation } from "../src/core/clusterset/explain.ts";
 import type { Explanation } from "../src/core/clusterset/explanation.ts";
 import type { Observation } from "../src/core/clusterset/sighting.ts";
-import type { ClusterId, ServiceKey } from "../src/api/names.ts";
+import type { ServiceKey } from "../src/api/names.ts";
 import type { Clock } from "../src/ports/clock.ts";
 import type { Store } from "../src/ports/store.ts";
 import type { AgentWorld } from "./agentWorld.ts";
@@ -53,7 +53,7 @@ export async function observeAgents(
     clock,
     signal: new AbortController().signal,
     describe,
-    credential: { cluster: world.sites[0]!.id as ClusterId, server, claim: "" },
+    credential: { cluster: world.sites[0]!.id, server, claim: "" },
     depth: options.depth ?? "endpoints",
   });
   return {

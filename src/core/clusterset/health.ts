@@ -35,9 +35,10 @@ export function viewStatus(observation: Observation): StatusView {
   const liveness = new Map(
     set.records.map((record) => [record.id, judgeCluster(set, record, standings)]),
   );
-  const clusters = set.records.flatMap((record) =>
-    findClusterTrouble(record, liveness.get(record.id)),
-  );
+  const clusters = set.records.flatMap((record) => [
+    ...findClusterTrouble(record, liveness.get(record.id)),
+    ...findEviction(set, record),
+  ]);
   const gone = new Set(
     clusters.flatMap(({ subject, verdict }) => (verdict === "bad" ? subject : [])),
   );
@@ -107,6 +108,23 @@ function findClusterTrouble(
           },
         ]),
     ...problems.map((why) => ({ ...about, verdict: "unknown" as const, what: "reading", why })),
+  ];
+}
+
+function findEviction({ observation }: Clusterset, record: ClusterRecord): readonly Finding[] {
+  const { id, sighting, member } = record;
+  const { hub } = observation;
+  const isAsked = hub !== undefined && hub.problem === undefined && sighting?.hub === hub.server;
+  if (!isAsked || member !== undefined) return [];
+  return [
+    {
+      about: "cluster",
+      subject: id,
+      verdict: "bad",
+      what: "membership",
+      why: "It has joined a hub that does not know it: it was evicted, or the hub has lost its data.",
+      next: 'What is imported stays as it is. Join again with "isthmus join", or remove everything with "isthmus leave".',
+    },
   ];
 }
 
