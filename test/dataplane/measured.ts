@@ -40,11 +40,50 @@ export function nameOf({ protocol, family }: FlowTally): string {
 /** In words; the last ones of each flow. */
 export function failuresOf(tally: Tally): readonly string[] {
   return tally.flows.flatMap((flow) =>
-    flow.failures.map(({ atMs, reason, what }) => {
+    flow.failures.map(({ atMs, reason, what, after }) => {
       const at = new Date(atMs).toISOString().slice(11, 23);
-      return `${nameOf(flow)} at ${at}: ${reason}: ${what}`;
+      const before = after === undefined ? "" : `, ${after.agoMs} ms after ${after.pod} answered`;
+      return `${nameOf(flow)} at ${at}: ${reason}: ${what}${before}`;
     }),
   );
+}
+
+/**
+ * All but the datagrams that were under way when their flow moved. kube-proxy forgets a UDP flow when its backend goes, and the
+ * answer that comes after that finds no way back: one for each move, and a flow that was with n backends moved n - 1 times at
+ * least. No move loses a connection, or a datagram that was sent later.
+ */
+export function failuresBeyondFlight(tallies: readonly Tally[]): readonly string[] {
+  return tallies.flatMap((tally) => {
+    const flows = tally.flows.filter((flow) => countMoves(tallies, flow) < countLost(tallies, flow));
+    return failuresOf({ ...tally, flows });
+  });
+}
+
+export function countInFlight(tallies: readonly Tally[]): number {
+  const flows = tallies[0]?.flows ?? [];
+  return flows.reduce((sum, flow) => {
+    const lost = countLost(tallies, flow);
+    return sum + (lost <= countMoves(tallies, flow) ? lost : 0);
+  }, 0);
+}
+
+function countMoves(tallies: readonly Tally[], flow: FlowTally): number {
+  if (flow.protocol !== "udp") return 0;
+  const pods = sameFlows(tallies, flow).flatMap(podsOf);
+  return Math.max(new Set(pods).size - 1, 0);
+}
+
+/** Anything but silence is no datagram that got lost. */
+function countLost(tallies: readonly Tally[], flow: FlowTally): number {
+  const flows = sameFlows(tallies, flow);
+  const isSilence = flows.every(({ failed, failedBy }) => failed === (failedBy.timeout ?? 0));
+  const failed = flows.reduce((sum, each) => sum + each.failed, 0);
+  return isSilence || failed === 0 ? failed : Infinity;
+}
+
+function sameFlows(tallies: readonly Tally[], flow: FlowTally): readonly FlowTally[] {
+  return tallies.flatMap(({ flows }) => flows.filter((each) => nameOf(each) === nameOf(flow)));
 }
 
 export function countFailed(tallies: readonly Tally[]): number {

@@ -27,10 +27,11 @@ function summarizeFlow(flow: FlowTally): string {
   const reasons = Object.entries(flow.failedBy).map(([reason, count]) => `${reason} ${count}`);
   const failed = `${flow.failed} failed${reasons.length > 0 ? ` (${reasons.join(", ")})` : ""}`;
   const last = flow.failures.at(-1);
+  const before = last?.after ? `, ${last.after.agoMs} ms after ${last.after.pod} answered` : "";
   return [
     `${flow.protocol} over IPv${flow.family}: ${flow.sent} sent, ${failed}`,
     `longest gap ${flow.longestGapMs} ms`,
     `answered by ${pods.length > 0 ? pods.join(", ") : "nobody"}`,
-    ...(last === undefined ? [] : [`last failure: ${last.what}`]),
+    ...(last === undefined ? [] : [`last failure: ${last.what}${before}`]),
   ].join("; ");
 }

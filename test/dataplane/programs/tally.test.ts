@@ -29,8 +29,13 @@ test("every request that ended is counted, well or not, and every answer under t
     byPod: { "west/web-0": 2, "east/web-0": 1 },
     failedBy: { timeout: 1, "name not found": 1 },
     failures: [
-      { atMs: 1_000_300, reason: "timeout", what: "no answer" },
-      { atMs: 1_000_400, reason: "name not found", what: "NXDOMAIN" },
+      {
+        atMs: 1_000_300,
+        reason: "timeout",
+        what: "no answer",
+        after: { pod: "east/web-0", agoMs: 100 },
+      },
+      { atMs: 1_000_400, reason: "name not found", after: { pod: "east/web-0", agoMs: 200 } },
     ],
   });
 });

@@ -30,6 +30,8 @@ export interface Failure {
   readonly atMs: number;
   readonly reason: FailureReason;
   readonly what: string;
+  /** "cluster/pod" of the last good answer of the flow, and how old that was: who may be to blame. */
+  readonly after?: { readonly pod: string; readonly agoMs: number };
 }
 
 /** How one request ended. */
@@ -78,6 +80,7 @@ const OTHERS = "others";
 
 export function createFlowCounter(flow: Flow, startedAtMs: number): FlowCounter {
   let lastGoodMs = startedAtMs;
+  let lastPod: string | undefined;
   let inFlight = 0;
   let window = emptyWindow();
 
@@ -94,12 +97,20 @@ export function createFlowCounter(flow: Flow, startedAtMs: number): FlowCounter 
       if ("pod" in outcome) {
         window.longestGapMs = Math.max(window.longestGapMs, nowMs - lastGoodMs);
         lastGoodMs = nowMs;
-        countIn(window.byPod, `${outcome.cluster}/${outcome.pod}`);
+        lastPod = `${outcome.cluster}/${outcome.pod}`;
+        countIn(window.byPod, lastPod);
         return;
       }
       window.failed += 1;
       window.failedBy.set(outcome.reason, (window.failedBy.get(outcome.reason) ?? 0) + 1);
-      window.failures.push({ atMs: wallMs, reason: outcome.reason, what: outcome.what });
+      window.failures.push({
+        atMs: wallMs,
+        reason: outcome.reason,
+        what: outcome.what,
+        ...(lastPod !== undefined && {
+          after: { pod: lastPod, agoMs: Math.round(nowMs - lastGoodMs) },
+        }),
+      });
       if (window.failures.length > MAX_FAILURES) window.failures.shift();
     },
     read(nowMs) {
