@@ -36,6 +36,13 @@ test("what a killed demo left behind goes when the next one starts", async () =>
   await folder.remove();
 });
 
+test("where no folder can be made, the place is named and what to do", async () => {
+  const parent = join(makeParent(), "none");
+  const refused = openFolder(parent);
+  await expect(refused).rejects.toThrow(parent);
+  await expect(refused).rejects.toMatchObject({ code: "FileUnwritable" });
+});
+
 test("the folder of a demo that runs, a link of such a name and what is called otherwise stay", async () => {
   const parent = makeParent();
   const dead = findDeadPid();

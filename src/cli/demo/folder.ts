@@ -4,6 +4,7 @@ import { rmSync } from "node:fs";
 import { lstat, mkdtemp, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
+import { Problem } from "../../api/problem.ts";
 
 export interface Folder {
   readonly path: string;
@@ -15,8 +16,7 @@ const PREFIX = "isthmus-demo-";
 const NAME = /^isthmus-demo-(\d+)-[A-Za-z0-9]+$/;
 
 export async function openFolder(parent: string): Promise<Folder> {
-  await removeLeftovers(parent);
-  const path = await mkdtemp(join(parent, `${PREFIX}${process.pid}-`));
+  const path = await makeFolder(parent);
   // Whoever ends the process without asking us, such as a pipe that was closed, ends the folder too.
   const onExit = (): void => rmSync(path, { recursive: true, force: true });
   process.once("exit", onExit);
@@ -27,6 +27,18 @@ export async function openFolder(parent: string): Promise<Folder> {
       process.off("exit", onExit);
     },
   };
+}
+
+async function makeFolder(parent: string): Promise<string> {
+  try {
+    await removeLeftovers(parent);
+    return await mkdtemp(join(parent, `${PREFIX}${process.pid}-`));
+  } catch (cause) {
+    throw new Problem("FileUnwritable", `no folder for kubeconfigs can be made in ${parent}`, {
+      hint: "Set TMPDIR to a folder that you may read and write.",
+      cause,
+    });
+  }
 }
 
 async function removeLeftovers(parent: string): Promise<void> {

@@ -2,6 +2,7 @@
 // Linux has all of 127.0.0.0/8; a machine that has 127.0.0.1 alone plays each address as a port of it.
 
 import { createServer, type Server } from "node:net";
+import { Problem } from "../../api/problem.ts";
 
 export interface Place {
   readonly host: string;
@@ -97,7 +98,9 @@ async function claimRanges(): Promise<{
       }
     }
   }
-  throw new Error(`none of the ports ${PORTS.join(", ")} is free on loopback`);
+  throw new Problem("PortInUse", `none of the ports ${PORTS.join(", ")} is free on loopback`, {
+    hint: "Stop what listens on one of them, such as other demos that still run.",
+  });
 }
 
 async function hasLoopbackRange(): Promise<boolean> {
