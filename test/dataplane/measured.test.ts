@@ -1,10 +1,12 @@
 // What stories ask of tallies: who answered, what failed and when.
 
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   addressesOf,
   clustersOf,
   countFailed,
+  countInFlight,
+  failuresBeyondFlight,
   failuresOf,
   isAnsweredBy,
   isFrom,
@@ -68,6 +70,46 @@ test("failures of all windows are counted, told in words, and the last of them i
     "tcp over IPv4 at 00:01:01.500: refused: 10.1.0.1 port 70",
     "udp over IPv6 at 00:00:01.000: timeout: no answer from 10.1.0.1",
   ]);
+});
+
+describe("a request that failed was in flight", () => {
+  const lost = { atMs: 1_000, reason: "timeout", what: "no answer within 1000 ms" } as const;
+  const aLoss = { sent: 9, failed: 1, failedBy: { timeout: 1 }, failures: [lost] };
+  const before = aTally(aFlow({ protocol: "udp", sent: 9, byPod: { "west/web-0": 9 } }));
+  const after = { "edge/web-0": 8 };
+
+  test("when it was a datagram without an answer, and its flow moved to another pod", () => {
+    const windows = [before, aTally(aFlow({ protocol: "udp", ...aLoss, byPod: after }))];
+    expect(failuresBeyondFlight(windows)).toEqual([]);
+    expect(countInFlight(windows)).toBe(1);
+  });
+
+  const notInFlight: Readonly<Record<string, Partial<FlowTally>>> = {
+    "the flow stayed where it was": { ...aLoss, byPod: { "west/web-0": 8 } },
+    "it is more than one for each move": {
+      ...aLoss,
+      failed: 2,
+      failedBy: { timeout: 2 },
+      failures: [lost, lost],
+      byPod: after,
+    },
+    "it was refused": {
+      ...aLoss,
+      failedBy: { refused: 1 },
+      failures: [{ ...lost, reason: "refused" }],
+      byPod: after,
+    },
+  };
+  test.each(Object.entries(notInFlight))("but not when %s", (_, fields) => {
+    const windows = [before, aTally(aFlow({ protocol: "udp", ...fields }))];
+    expect(failuresBeyondFlight(windows)).toHaveLength(fields.failed!);
+    expect(countInFlight(windows)).toBe(0);
+  });
+
+  test("but never a connection", () => {
+    const windows = [before, aTally(aFlow({ ...aLoss, byPod: { ...after, "west/web-0": 1 } }))];
+    expect(failuresBeyondFlight(windows)).toHaveLength(1);
+  });
 });
 
 test("addresses are told apart by family, each once", () => {

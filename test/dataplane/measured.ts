@@ -55,7 +55,9 @@ export function failuresOf(tally: Tally): readonly string[] {
  */
 export function failuresBeyondFlight(tallies: readonly Tally[]): readonly string[] {
   return tallies.flatMap((tally) => {
-    const flows = tally.flows.filter((flow) => countMoves(tallies, flow) < countLost(tallies, flow));
+    const flows = tally.flows.filter(
+      (flow) => countMoves(tallies, flow) < countLost(tallies, flow),
+    );
     return failuresOf({ ...tally, flows });
   });
 }

@@ -12,7 +12,10 @@ export interface StoryWorld {
   readonly engine: Engine;
 }
 
-/** Every request of its callers has to be answered, but for those that it excuses. Answers what the table should say besides. */
+/**
+ * Every request of its callers has to be answered, but for those that it excuses and datagrams in flight. Answers what the table
+ * should say besides.
+ */
 export type Story = (shop: Shop) => Promise<string | undefined>;
 
 /** The story's name is that of its namespace as well. */
@@ -27,7 +30,8 @@ export async function tell(world: StoryWorld, name: string, story: Story): Promi
     lost = await endTraffic(shop);
     const about = { story: name, mode: engine.mode, proxy: bed.proxy };
     const windows = shop.streams.flatMap((stream) => stream.windows);
-    record(toRows(note === undefined ? about : { ...about, note }, windows));
+    const notes = [note, describeFlight(shop)].filter((each) => each !== undefined);
+    record(toRows(notes.length === 0 ? about : { ...about, note: notes.join("; ") }, windows));
   }
   for (const stream of shop.streams) stream.requireNoFailure();
   if (lost.length > 0) {
@@ -39,6 +43,11 @@ export async function tell(world: StoryWorld, name: string, story: Story): Promi
 async function endTraffic(shop: Shop): Promise<readonly unknown[]> {
   const ends = await Promise.allSettled(shop.streams.map((stream) => stream.stop()));
   return ends.flatMap((end) => (end.status === "rejected" ? [end.reason as unknown] : []));
+}
+
+function describeFlight({ streams }: Shop): string | undefined {
+  const count = streams.reduce((sum, stream) => sum + stream.countInFlight(), 0);
+  return count === 0 ? undefined : `${count} over UDP in flight when the flow moved`;
 }
 
 /** The table is printed when all is over. */

@@ -2,7 +2,15 @@
 // table. The caller itself, and what it counts, is somebody else's.
 
 import { eventually } from "../scenarios/poll.ts";
-import { answersOf, failuresOf, type IsRight, nameOf, podsOf } from "./measured.ts";
+import {
+  answersOf,
+  countInFlight,
+  failuresBeyondFlight,
+  failuresOf,
+  type IsRight,
+  nameOf,
+  podsOf,
+} from "./measured.ts";
 import type { Tally } from "./programs/tally.ts";
 import type { Caller } from "./traffic.ts";
 
@@ -92,13 +100,21 @@ export class Stream {
     this.#windows.push({ tally, attitude: this.#attitude });
   }
 
-  /** Of what is on record until now. */
+  get #strict(): readonly Tally[] {
+    return this.#windows.flatMap(({ tally, attitude }) => (attitude === "strict" ? [tally] : []));
+  }
+
+  /** Datagrams that were under way when kube-proxy moved their flow. */
+  countInFlight(): number {
+    return countInFlight(this.#strict);
+  }
+
+  /** But for those, of what is on record until now. */
   requireNoFailure(): void {
-    const strict = this.#windows.filter(({ attitude }) => attitude === "strict");
-    const failures = strict.flatMap(({ tally }) => failuresOf(tally));
+    const failures = failuresBeyondFlight(this.#strict);
     if (failures.length === 0) return;
     // A machine that has no time for the caller makes requests late that nobody was late with.
-    const stalledMs = Math.max(...strict.map(({ tally }) => tally.stalledMs));
+    const stalledMs = Math.max(...this.#strict.map((tally) => tally.stalledMs));
     const head = `${this.caller.name}, itself kept waiting for ${stalledMs} ms at most:`;
     throw new Error([head, ...failures].join("\n"));
   }
