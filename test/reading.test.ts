@@ -1,5 +1,6 @@
 // The reading commands as a person meets them: tables, JSON, sentences and exit codes, over HTTPS and on real time.
 
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { SERVICE } from "../src/api/builtin.ts";
@@ -221,4 +222,57 @@ describe("help", () => {
       }
     },
   );
+});
+
+describe("docs/cli.md", () => {
+  const page = readFileSync(new URL("../docs/cli.md", import.meta.url), "utf8");
+  const sections = new Map(
+    page.split(/^## /m).map((text) => [text.split("\n")[0]!.trim(), text] as const),
+  );
+  const flagsIn = (text: string): readonly string[] =>
+    [...text.matchAll(/^\| `(?:-\w, )?(--[a-z-]+)/gm)].map(([, flag]) => flag!);
+  const shared = flagsIn(sections.get("Which clusters")!);
+
+  test.each([
+    ["isthmus get", "get exports"],
+    ["isthmus get", "get imports"],
+    ["isthmus status", "status"],
+    ["isthmus explain", "explain"],
+    ["isthmus top", "top"],
+    ["isthmus simulate", "simulate"],
+  ])("the section %s has just the flags that --help of %s names", async (title, verb) => {
+    const { out } = await runCommand([...verb.split(" "), "--help"]);
+    const help = [...out.matchAll(/^ {2}(?:-\w, )?(--[a-z-]+)/gm)].map(([, flag]) => flag!);
+    const documented = [...shared, ...flagsIn(sections.get(title)!)];
+    expect(help.filter((flag) => flag !== "--help").toSorted()).toEqual(documented.toSorted());
+  });
+
+  test("names every field that JSON has", async () => {
+    const world = await openCentral("east", "west");
+    await offerWeb(world);
+    const formats = sections.get("Formats")!;
+    const fieldsOf = (value: unknown): readonly string[] =>
+      value === null || typeof value !== "object"
+        ? []
+        : Object.entries(value).flatMap(([key, inner]) =>
+            // What conditions hold is Kubernetes' own.
+            key === "conditions"
+              ? [key]
+              : [...(Array.isArray(value) ? [] : [key]), ...fieldsOf(inner)],
+          );
+    for (const verb of [
+      "get exports -A",
+      "get imports -A",
+      "get clusters",
+      "status",
+      "explain shop/web",
+      "top",
+      "simulate --without east",
+    ]) {
+      const { out } = await world.ask(...verb.split(" "), "-o", "json");
+      for (const field of new Set(fieldsOf(JSON.parse(out)))) {
+        expect(formats, `${verb}: ${field}`).toMatch(new RegExp(`[\`.]${field}[\`[.]`));
+      }
+    }
+  });
 });

@@ -162,7 +162,7 @@ function nameOfRow({ cluster, namespace, name }: ExportView | ImportRow): string
 
 /** "east 3, west 2/3": all ready, or how many of how many. */
 function sourceOf({ cluster, ready, endpoints, liveness }: SourceView): string {
-  const state = liveness === "silent" || liveness === "lost" ? ` (${liveness})` : "";
+  const state = liveness === "live" || liveness === "unknown" ? "" : ` (${liveness})`;
   return `${cluster} ${countOf(ready, endpoints)}${state}`;
 }
 

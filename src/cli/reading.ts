@@ -47,9 +47,10 @@ export function addReadingCommands(program: Command, context: CliContext): void 
       await runStatus(context, flags);
     });
 
-  withReading(withNamespace(program.command("explain")))
+  withReading(program.command("explain"))
     .description("say why a service can be used or not, from its exports down to every endpoint")
     .argument("<service>", "web, shop/web or web.shop.svc.clusterset.local")
+    .option("-n, --namespace <name>", "of a service without one; absent: that of the context")
     .action(async (service: string, flags: ReadingFlags) => {
       const { runExplain } = await import("./explain.ts");
       await runExplain(context, service, flags);

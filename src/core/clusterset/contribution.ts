@@ -7,7 +7,8 @@ import type { Contribution } from "../../api/share.ts";
 import { admitContribution, compileDeclaration, type Rejection } from "../admission.ts";
 import { planEndpointShares } from "../endpoints.ts";
 import { type ExportInput, planShare } from "../export.ts";
-import { compareText } from "../order.ts";
+import { mergeShares } from "../merge.ts";
+import { compareText, orderShares } from "../order.ts";
 import {
   decodeEndpointShare,
   decodeServiceShare,
@@ -15,6 +16,7 @@ import {
   encodeServiceShare,
 } from "../wire.ts";
 import { isSameData } from "../write.ts";
+import { answerOnce } from "./memo.ts";
 import { type ClusterRecord, type Clusterset, hasRead, isOnHub } from "./record.ts";
 
 /** What the cluster itself says of its export. Whether its namespace is denied is known from the condition only. */
@@ -31,10 +33,9 @@ export function exportInput(record: ClusterRecord, service: ServiceKey): ExportI
 }
 
 /** As the cluster has it now; undefined when it exports nothing, or has not been read. */
-export function ownContribution(
-  record: ClusterRecord,
-  service: ServiceKey,
-): Contribution | undefined {
+export const ownContribution = answerOnce(planOwnContribution);
+
+function planOwnContribution(record: ClusterRecord, service: ServiceKey): Contribution | undefined {
   const share = planShare(exportInput(record, service));
   if (share === undefined) return undefined;
   const slices = record.sourceSlices.get(service) ?? [];
@@ -47,7 +48,9 @@ export interface Received {
 }
 
 /** As the hub has it, before anybody admits it. */
-export function hubContribution(record: ClusterRecord, service: ServiceKey): Received | undefined {
+export const hubContribution = answerOnce(decodeHubContribution);
+
+function decodeHubContribution(record: ClusterRecord, service: ServiceKey): Received | undefined {
   const stored = record.serviceShares.get(service);
   if (stored === undefined) return undefined;
   const decoded = decodeServiceShare(stored);
@@ -71,6 +74,22 @@ export function exportedContribution(
   if (isExportKnown(record)) return ownContribution(record, service);
   return isOnHub(set, record) ? hubContribution(record, service)?.contribution : undefined;
 }
+
+/** Everybody's, in order of cluster ids, and what they make together. */
+export const findExports = answerOnce((set: Clusterset, service) => {
+  const contributions = findContributors(set, service).flatMap(
+    (record) => exportedContribution(set, record, service) ?? [],
+  );
+  const shares = contributions.map(({ share }) => share);
+  return { shares, merged: mergeShares(shares), oldest: orderShares(shares)[0] };
+});
+
+/** Who has anything to do with the export of the service: few of many. */
+export const findContributors = answerOnce((set: Clusterset, service) =>
+  set.records.filter(
+    ({ exports, serviceShares }) => exports.has(service) || serviceShares.has(service),
+  ),
+);
 
 /** That there is no contribution means that there is no export. */
 export function isExportKnown(record: ClusterRecord): boolean {
@@ -119,7 +138,7 @@ export function findUnknownSources(
     isOnHub(set, record) || (isExportKnown(record) && record.sighting?.cluster !== undefined);
   const unread = set.records.filter((record) => !isKnown(record) && record.sighting !== undefined);
   const unknown = ids.filter((id) => {
-    const record = set.records.find((one) => one.id === id);
+    const record = set.byId.get(id);
     return record === undefined || !isKnown(record);
   });
   return [...new Set([...unknown, ...unread.map(({ id }) => id)])].toSorted(compareText);

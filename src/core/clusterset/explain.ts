@@ -3,7 +3,7 @@
 
 import type { ServiceKey } from "../../api/names.ts";
 import { orderShares } from "../order.ts";
-import { exportedContribution } from "./contribution.ts";
+import { findContributors, findExports } from "./contribution.ts";
 import { explain, type Explanation, list, type Verdict, worst } from "./explanation.ts";
 import { explainExport } from "./explainExport.ts";
 import { explainImport } from "./explainImport.ts";
@@ -50,12 +50,10 @@ export function explainIn(set: Clusterset, service: ServiceKey): ServiceExplanat
 
 /** In order of precedence; exports that do not count come last. */
 function orderByAge(set: Clusterset, service: ServiceKey): readonly ClusterRecord[] {
-  const shares = set.records.flatMap(
-    (record) => exportedContribution(set, record, service)?.share ?? [],
-  );
+  const { shares } = findExports(set, service);
   const ids = orderShares(shares).map(({ cluster }) => cluster);
   const rank = ({ id }: ClusterRecord): number => (ids.includes(id) ? ids.indexOf(id) : ids.length);
-  return set.records.toSorted((a, b) => rank(a) - rank(b));
+  return findContributors(set, service).toSorted((a, b) => rank(a) - rank(b));
 }
 
 /** Where a namespace is missing the service is not wanted: that is no failure. */

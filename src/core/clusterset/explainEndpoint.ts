@@ -28,7 +28,7 @@ export function explainEndpoints(
   source: ClusterId,
 ): readonly Explanation[] {
   const { importer, service } = standing;
-  const record = set.records.find(({ id }) => id === source);
+  const record = set.byId.get(source);
   const copies = slicesFrom(importer, service, source);
   const home = record === undefined ? undefined : exportedContribution(set, record, service);
   if (record === undefined || home === undefined) {
@@ -45,7 +45,7 @@ export function explainEndpoints(
       .map(({ addresses: [address = ""] }) =>
         explain(address, "bad", {
           why: `It is still in the slice, though ${source} does not have it any more.`,
-          inUse: isAttached(slice, service),
+          inUse: isAttached(slice, standing),
         }),
       ),
   );
@@ -158,7 +158,7 @@ function explainCopy(endpoint: Endpoint, slice: EndpointSlice, standing: Standin
     return explain(what, "bad", { why, inUse: false });
   }
   // Without a virtual IP it is DNS that leads there.
-  const inUse = isAttached(slice, service) || isHeadless;
+  const inUse = isAttached(slice, standing) || isHeadless;
   if (inUse) return explain(what, "good", { why: `In use${at}.`, inUse });
   const why = "Its slice is not attached to the Service that carries the virtual IP.";
   return explain(what, "bad", { why, inUse });

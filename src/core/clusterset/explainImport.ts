@@ -1,7 +1,6 @@
 // Clusterset: one service in one cluster in, the way of its traffic out, step by step: name, import, virtual IP, and for each
 // source its slices and endpoints.
 
-import { derivedServiceName } from "../../api/digest.ts";
 import { type ClusterId, serviceKey, splitServiceKey } from "../../api/names.ts";
 import { readVirtualIps } from "../derived.ts";
 import { ENDPOINTS_ACCEPTED } from "../import.ts";
@@ -122,7 +121,7 @@ function explainReady({ importer, service }: Standing): Explanation {
     : explain("import", "bad", { why: ready.message });
 }
 
-function explainAddress({ importer, service }: Standing): Explanation {
+function explainAddress({ importer, service, derivedName: name }: Standing): Explanation {
   const { spec } = importer.imports.get(service) ?? {};
   const { namespace } = splitServiceKey(service);
   if (spec?.type === "Headless") {
@@ -137,7 +136,6 @@ function explainAddress({ importer, service }: Standing): Explanation {
           why: `It is headless: DNS gives the addresses of ${count(ready.length, "ready endpoint")}.`,
         });
   }
-  const name = derivedServiceName(service);
   const ips = spec?.ips ?? [];
   const derived = importer.services.get(serviceKey({ namespace, name }));
   if (ips.length === 0) {
@@ -188,7 +186,7 @@ function explainSource(
   if (!hasRead(importer, "slices")) {
     return explain(what, "unknown", { why: `The EndpointSlices of ${importer.id} were not read.` });
   }
-  const record = set.records.find(({ id }) => id === source);
+  const record = set.byId.get(source);
   if (record === undefined) {
     const verdict = view.ready > 0 ? "good" : "unknown";
     return explain(what, verdict, words(`${source} itself was not asked.`));

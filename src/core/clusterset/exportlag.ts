@@ -6,6 +6,7 @@ import { judgeExport, planExportStatus } from "../export.ts";
 import { mergeShares } from "../merge.ts";
 import {
   exportInput,
+  findContributors,
   findUnknownSources,
   isToldToHub,
   ownContribution,
@@ -34,7 +35,7 @@ export function findExportLag(
   }
   if (isJoined(record) && !isOnHub(set, record)) return undefined;
   if (findUnknownSources(set, record, service).length > 0) return undefined;
-  const shares = set.records.flatMap((source) => {
+  const shares = findContributors(set, service).flatMap((source) => {
     const received = receivedContribution(set, { source, importer: record }, service);
     return received === undefined ? [] : [received.contribution.share];
   });

@@ -2,13 +2,15 @@
 // is, not again at each of its consequences.
 
 import type { ServiceKey } from "../../api/names.ts";
+import { findContributors } from "./contribution.ts";
 import { explainIn } from "./explain.ts";
+import { isLocalOnly } from "./explainEndpoint.ts";
 import { askToo, type Explanation } from "./explanation.ts";
 import { judgeCluster, type LivenessView } from "./liveness.ts";
 import { type ClusterRecord, type Clusterset, indexClusterset } from "./record.ts";
 import { isBlind, type Observation } from "./sighting.ts";
 import type { Standing } from "./standing.ts";
-import { findStandings } from "./view.ts";
+import { findStandings, isImportReady, viewExport } from "./view.ts";
 
 export interface Finding {
   readonly about: "hub" | "cluster" | "service";
@@ -161,6 +163,7 @@ function findServiceTrouble(
   service: ServiceKey,
   gone: ReadonlySet<string>,
 ): readonly Finding[] {
+  if (isPlainlyWell(set, service)) return [];
   const explained = explainIn(set, service);
   const found = new Map<string, Finding>();
   const add = (what: string, { verdict, why, parts, ...words }: Explanation): void => {
@@ -206,6 +209,35 @@ function findServiceTrouble(
     add("use", { ...explained, verdict: "bad" });
   // The hub is told once, not for each service.
   return [...found.values()].filter(({ what }) => what !== "hub");
+}
+
+/** Most services, most of the time: nothing about them has to be explained. */
+function isPlainlyWell(set: Clusterset, service: ServiceKey): boolean {
+  const exports = findContributors(set, service).map((record) => viewExport(set, record, service));
+  const areExported = exports.every(
+    (one) =>
+      one !== undefined &&
+      one.valid &&
+      one.conflicts.length === 0 &&
+      one.behind === undefined &&
+      one.ready > 0,
+  );
+  if (!areExported || exports.length === 0) return false;
+  return findStandings(set, service).every((standing) => {
+    const { importer, namespace, due, unknown, received, judged } = standing;
+    const serviceImport = importer.imports.get(service);
+    if (serviceImport === undefined) return namespace === "missing";
+    return (
+      namespace === "present" &&
+      due?.length === 0 &&
+      unknown.length === 0 &&
+      isImportReady(serviceImport) &&
+      !isLocalOnly(standing) &&
+      [...received].every(
+        ([id, { rejections }]) => rejections.length === 0 && judged.get(id) === "live",
+      )
+    );
+  });
 }
 
 function isLate({ what, verdict }: Explanation): boolean {

@@ -40,6 +40,7 @@ export interface Clusterset {
   readonly observation: Observation;
   /** By id. */
   readonly records: readonly ClusterRecord[];
+  readonly byId: ReadonlyMap<ClusterId, ClusterRecord>;
   /** A second cluster that goes by an id that is taken: it takes part in nothing. */
   readonly doubles: readonly Sighting[];
   /** All that is exported, shared or imported anywhere, by name. */
@@ -91,6 +92,7 @@ export function indexClusterset(observation: Observation): Clusterset {
   return {
     observation,
     records,
+    byId: new Map(records.map((record) => [record.id, record])),
     doubles,
     services: [...services].filter(isWanted).toSorted(compareText),
   };

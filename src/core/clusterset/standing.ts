@@ -11,7 +11,7 @@ import {
   serviceKey,
   splitServiceKey,
 } from "../../api/names.ts";
-import { recallLiveness } from "../fate.ts";
+import { isReady, recallLiveness } from "../fate.ts";
 import { type ImportView, isManaged, viewMerged } from "../import.ts";
 import type { Liveness } from "../liveness.ts";
 import { type MergedService, mergeShares } from "../merge.ts";
@@ -19,8 +19,14 @@ import { compareText } from "../order.ts";
 import { planImport } from "../plan.ts";
 import { planSlices } from "../slices.ts";
 import type { Write } from "../write.ts";
-import { findUnknownSources, type Received, receivedContribution } from "./contribution.ts";
+import {
+  findContributors,
+  findUnknownSources,
+  type Received,
+  receivedContribution,
+} from "./contribution.ts";
 import { isHeard } from "./liveness.ts";
+import { answerOnce } from "./memo.ts";
 import { type ClusterRecord, type Clusterset, hasAnswered, hasRead, isOnHub } from "./record.ts";
 
 export type NamespaceSight = "present" | "missing" | "terminating" | "unknown";
@@ -29,6 +35,8 @@ export interface Standing {
   readonly service: ServiceKey;
   readonly importer: ClusterRecord;
   readonly namespace: NamespaceSight;
+  /** Of the Service that carries the virtual IP, if there is one. */
+  readonly derivedName: string;
   /** What the importing cluster is to make of the exports; undefined when nobody exports, as far as is known. */
   readonly merged: MergedService | undefined;
   readonly view: ImportView | undefined;
@@ -47,24 +55,36 @@ export function findStanding(
   importer: ClusterRecord,
   service: ServiceKey,
 ): Standing {
+  const derivedName = nameDerived(set, service);
   const received = new Map(
-    set.records.flatMap((source) => {
+    findContributors(set, service).flatMap((source) => {
       const found = receivedContribution(set, { source, importer }, service);
       return found === undefined ? [] : [[source.id, found] as const];
     }),
   );
   const contributions = [...received.values()].map(({ contribution }) => contribution);
   const merged = mergeShares(contributions.map(({ share }) => share));
-  const view = merged && viewMerged(merged, localFacts(importer, service, merged));
+  const view =
+    merged &&
+    viewMerged(merged, {
+      families: findFamilies(importer, service, merged),
+      derivedName,
+    });
   const unknown = findUnknownSources(set, importer, service);
   const judged = new Map<ClusterId, Liveness>();
   for (const [id, { contribution }] of received) {
     const slices = slicesFrom(importer, service, id);
-    const source = set.records.find((record) => record.id === id);
+    const source = set.byId.get(id);
     if (view === undefined || source === undefined) continue;
     const shown = judgeBySlices({ importer, view, contribution, slices });
     const liveness = shown && believe(set, { importer, source, shown });
     if (liveness !== undefined) judged.set(id, liveness);
+  }
+  for (const [id, liveness] of judged) {
+    // Who flaps is the last to be held back: without others to take its place, it is late.
+    const others = [...judged].filter(([other, its]) => other !== id && its === "live");
+    const isReplaced = others.some(([other]) => slicesFrom(importer, service, other).some(isReady));
+    if (liveness === "flapping" && !isReplaced) judged.delete(id);
   }
   // Who does not answer here either was perhaps given up: what is left of it in the import tells (as after a restart).
   for (const source of set.records) {
@@ -74,10 +94,14 @@ export function findStanding(
     const liveness = recallLiveness(source.id, { serviceImport, slices });
     if (liveness !== undefined) judged.set(source.id, liveness);
   }
-  const facts = { service, importer, namespace: findNamespace(importer, service) };
+  const namespace = findNamespace(importer, service);
+  const facts = { service, importer, namespace, derivedName };
   const standing = { ...facts, merged, view, received, unknown, judged };
   return { ...standing, due: planDue(standing) };
 }
+
+/** A hash: worth remembering. */
+const nameDerived = answerOnce((_: Clusterset, service) => derivedServiceName(service));
 
 /** Slices of the import that hold endpoints of that source. */
 export function slicesFrom(
@@ -91,7 +115,7 @@ export function slicesFrom(
 }
 
 /** Everybody whose endpoints the import has or should have. */
-export function findSources(standing: Standing): readonly ClusterId[] {
+export function findSources(standing: Omit<Standing, "due">): readonly ClusterId[] {
   const { importer, service, received } = standing;
   const held = (importer.importedSlices.get(service) ?? []).flatMap(
     ({ metadata }) => metadata.labels?.[SOURCE_CLUSTER_LABEL] ?? [],
@@ -114,12 +138,15 @@ function findNamespace(importer: ClusterRecord, service: ServiceKey): NamespaceS
  * Which families a cluster can serve is not written anywhere: what the import shows is taken for that, since where it is
  * wrong its condition says so.
  */
-function localFacts(importer: ClusterRecord, service: ServiceKey, merged: MergedService) {
+function findFamilies(
+  importer: ClusterRecord,
+  service: ServiceKey,
+  merged: MergedService,
+): readonly IPFamily[] {
   const serviceImport = importer.imports.get(service);
   const ready = serviceImport?.status?.conditions?.find(({ type }) => type === "Ready");
   const shown = serviceImport?.spec?.ipFamilies ?? merged.ipFamilies;
-  const families: readonly IPFamily[] = ready?.reason === "IPFamilyNotSupported" ? [] : shown;
-  return { families, derivedName: derivedServiceName(service) };
+  return ready?.reason === "IPFamilyNotSupported" ? [] : shown;
 }
 
 /** In this order: endpoints that are not ready at home look the same whatever is thought of their cluster. */
@@ -164,33 +191,56 @@ function believe(
 }
 
 function planDue(standing: Omit<Standing, "due">): readonly Write[] | undefined {
-  const { importer, service, merged, view, received, unknown, judged } = standing;
+  const { importer, service, merged, view, received, unknown } = standing;
   if (!hasRead(importer, "serviceImports", "services", "slices")) return undefined;
   if (unknown.length > 0 || standing.namespace === "unknown") return undefined;
   if (standing.namespace !== "present") return [];
   const serviceImport = importer.imports.get(service);
-  const slices = importer.importedSlices.get(service) ?? [];
   if (merged === undefined) {
     if (serviceImport === undefined || !isManaged(serviceImport)) return [];
     const { namespace = "", name = "", uid } = serviceImport.metadata;
     return [{ verb: "delete", resource: SERVICE_IMPORT, ref: { namespace, name }, uid }];
   }
   const { namespace } = splitServiceKey(service);
-  const derivedKey = serviceKey({ namespace, name: derivedServiceName(service) });
-  return planImport({
+  const derivedKey = serviceKey({ namespace, name: standing.derivedName });
+  const writes = planImport({
     cluster: importer.id,
     service,
     families: view?.ipFamilies ?? [],
     namespace: "present",
     makesNamespace: false,
-    contributions: [...received.values()].map(({ contribution }) => contribution),
+    // Slices are planned apart, source by source: most were already, when it was looked how each is judged.
+    contributions: [...received.values()].map(({ contribution: { share } }) => ({
+      share,
+      endpoints: [],
+    })),
     rejections: [],
-    livenessOf: (source) => judged.get(source) ?? "live",
+    livenessOf: () => "live",
     isAwaited: () => false,
     // What was told of rejections stands: its condition is read as it is.
     isComplete: false,
-    observed: { serviceImport, derived: importer.services.get(derivedKey), slices },
+    observed: { serviceImport, derived: importer.services.get(derivedKey), slices: [] },
     now: "",
+  });
+  return [...writes, ...planDueSlices(standing)];
+}
+
+/** Of sources whose slices fit no judgement, and of those that share nothing any more. */
+function planDueSlices(standing: Omit<Standing, "due">): readonly Write[] {
+  const { importer, service, view, received, judged } = standing;
+  if (view === undefined) return [];
+  const late = [...received.keys()].filter((source) => !judged.has(source));
+  const left = findSources(standing).filter((source) => !received.has(source));
+  return [...late, ...left].flatMap((source) => {
+    const contribution = received.get(source)?.contribution;
+    const input = {
+      cluster: importer.id,
+      view,
+      contributions: contribution === undefined ? [] : [contribution],
+      livenessOf: () => "live" as const,
+      isAwaited: () => false,
+    };
+    return planSlices(input, slicesFrom(importer, service, source));
   });
 }
 

@@ -43,7 +43,7 @@ function measureSource(
   cluster: ClusterId,
 ): { readonly lagSeconds?: number; readonly pending?: string } {
   const { importer, service, judged } = standing;
-  const source = set.records.find(({ id }) => id === cluster);
+  const source = set.byId.get(cluster);
   if (source === undefined || !hasRead(source, "slices")) return {};
   const copies = new Map(
     (importer.importedSlices.get(service) ?? []).map((slice) => [slice.metadata.name, slice]),

@@ -9,15 +9,13 @@ import {
   type ServiceKey,
   splitServiceKey,
 } from "../../api/names.ts";
-import { derivedServiceName } from "../../api/digest.ts";
 import type { Condition } from "../../api/object.ts";
 import type { ImportType, SharedPort } from "../../api/share.ts";
 import type { Conflict } from "../conflict.ts";
 import type { Liveness } from "../liveness.ts";
-import { mergeShares } from "../merge.ts";
-import { orderShares } from "../order.ts";
-import { exportedContribution } from "./contribution.ts";
+import { exportedContribution, findContributors, findExports } from "./contribution.ts";
 import { findExportLag } from "./exportlag.ts";
+import { answerOnce } from "./memo.ts";
 import { judgeCluster, type LeaseView, readLease } from "./liveness.ts";
 import { type ClusterRecord, type Clusterset, hasAnswered, indexClusterset } from "./record.ts";
 import type { Observation } from "./sighting.ts";
@@ -136,9 +134,9 @@ export function viewClusterset(observation: Observation): ClustersetView {
 }
 
 /** Of one service in every cluster that was asked. */
-export function findStandings(set: Clusterset, service: ServiceKey): readonly Standing[] {
-  return set.records.filter(hasAnswered).map((record) => findStanding(set, record, service));
-}
+export const findStandings = answerOnce((set: Clusterset, service) =>
+  set.records.filter(hasAnswered).map((record) => findStanding(set, record, service)),
+);
 
 function viewCluster(
   set: Clusterset,
@@ -192,10 +190,7 @@ function viewService(
   service: ServiceKey,
   standings: readonly Standing[],
 ): ServiceView {
-  const shares = set.records.flatMap(
-    (record) => exportedContribution(set, record, service)?.share ?? [],
-  );
-  const merged = mergeShares(shares);
+  const { merged } = findExports(set, service);
   const imports = standings.filter(({ importer }) => importer.imports.has(service));
   return {
     service,
@@ -203,7 +198,9 @@ function viewService(
     ...(merged === undefined ? {} : { type: merged.type }),
     ports: merged?.ports ?? [],
     conflicts: merged?.conflicts ?? [],
-    exports: set.records.flatMap((record) => viewExport(set, record, service) ?? []),
+    exports: findContributors(set, service).flatMap(
+      (record) => viewExport(set, record, service) ?? [],
+    ),
     imports: imports.map((standing) => viewImportRow(set, standing)),
   };
 }
@@ -217,12 +214,9 @@ export function viewExport(
   const serviceExport = record.exports.get(service);
   const contribution = exportedContribution(set, record, service);
   if (serviceExport === undefined && contribution === undefined) return undefined;
-  const shares = set.records.flatMap(
-    (each) => exportedContribution(set, each, service)?.share ?? [],
-  );
-  const [oldest] = orderShares(shares);
+  const { merged, oldest } = findExports(set, service);
   const valid = contribution !== undefined;
-  const conflicts = valid ? (mergeShares(shares)?.conflicts ?? []) : [];
+  const conflicts = valid ? (merged?.conflicts ?? []) : [];
   const behind = findExportLag(set, record, service);
   const createdAt = serviceExport?.metadata.creationTimestamp ?? contribution?.share.exportedAt;
   const endpoints = (contribution?.endpoints ?? []).flatMap((share) => share.endpoints);
@@ -267,14 +261,14 @@ export function viewSource(standing: Standing, source: ClusterId): SourceView {
     cluster: source,
     ...countEndpoints(slices.flatMap((slice) => slice.endpoints ?? [])),
     slices: slices.length,
-    attached: slices.filter((slice) => isAttached(slice, service)).length,
+    attached: slices.filter((slice) => isAttached(slice, standing)).length,
     liveness: standing.judged.get(source) ?? "unknown",
   };
 }
 
 /** kube-proxy sends traffic for a Service to the slices that name it. */
-export function isAttached({ metadata }: EndpointSlice, service: ServiceKey): boolean {
-  return metadata.labels?.[KUBE_SERVICE_NAME_LABEL] === derivedServiceName(service);
+export function isAttached({ metadata }: EndpointSlice, { derivedName }: Standing): boolean {
+  return metadata.labels?.[KUBE_SERVICE_NAME_LABEL] === derivedName;
 }
 
 export function countEndpoints(endpoints: readonly Endpoint[]): EndpointCount {

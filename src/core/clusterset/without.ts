@@ -6,7 +6,7 @@ import { routesOf } from "../fate.ts";
 import { type MergedService, mergeShares } from "../merge.ts";
 import { compareText } from "../order.ts";
 import { describePort } from "../ports.ts";
-import { exportedContribution } from "./contribution.ts";
+import { findExports } from "./contribution.ts";
 import { count, list } from "./explanation.ts";
 import { type Clusterset, indexClusterset } from "./record.ts";
 import type { Observation } from "./sighting.ts";
@@ -62,14 +62,12 @@ function viewLoss(set: Clusterset, service: ServiceKey, cluster: ClusterId): Los
     const lost = sources.find((source) => source.cluster === cluster)?.ready ?? 0;
     return { cluster: standing.importer.id, ready, left: ready - lost };
   });
-  const shares = set.records.flatMap(
-    (record) => exportedContribution(set, record, service)?.share ?? [],
-  );
+  const { shares, merged } = findExports(set, service);
   const left = shares.filter((share) => share.cluster !== cluster);
   const routes = [...new Set(standings.flatMap((standing) => findLostRoutes(standing, cluster)))];
   const facts = { imports, routes, exports: left.map((share) => share.cluster) };
   const loss = judgeLoss(facts);
-  const changes = describeChanges(mergeShares(shares), mergeShares(left));
+  const changes = describeChanges(merged, mergeShares(left));
   return { ...splitServiceKey(service), loss, ...facts, changes, why: describeLoss(loss, facts) };
 }
 
