@@ -10,15 +10,13 @@ import {
   splitServiceKey,
 } from "../../api/names.ts";
 import type { Conflict } from "../conflict.ts";
-import { type ImportView, judgeRejections } from "../import.ts";
+import { judgeRejections } from "../import.ts";
 import { type MergedService, mergeShares } from "../merge.ts";
 import { compareText, orderShares } from "../order.ts";
-import { describePort } from "../ports.ts";
 import { planSlices } from "../slices.ts";
-import { isSameData } from "../write.ts";
 import { amendObservation, type ExportChange, recallStrangers } from "./amend.ts";
 import { exportedContribution, findUnknownSources } from "./contribution.ts";
-import { count, list } from "./explanation.ts";
+import { describeService, describeSource, type SourceChange } from "./noticed.ts";
 import { type Clusterset, hasAnswered, hasRead, indexClusterset, isOnHub } from "./record.ts";
 import { idOf, isBlind, type Observation } from "./sighting.ts";
 import { findStanding, type NamespaceSight, type Standing } from "./standing.ts";
@@ -61,12 +59,6 @@ export interface ClusterChange {
   readonly sources: readonly SourceChange[];
   /** What the cluster would not take in of the one that changes, and why: a sentence. */
   readonly leftOut?: string;
-}
-
-export interface SourceChange {
-  readonly cluster: string;
-  readonly before: EndpointCount;
-  readonly after: EndpointCount;
 }
 
 export function viewWhatIf(observation: Observation, change: ExportChange): WhatIfView {
@@ -159,20 +151,34 @@ function viewClusterChange(pair: Pair, changed: ClusterId): ClusterChange {
     const before = reached.before.get(id) ?? NONE;
     return { cluster: id, before, after: reached.after.get(id) ?? NONE };
   });
-  const rejections = becomes.received.get(changed)?.rejections ?? [];
-  const [leftOut] = judgeRejections(rejections);
+  const leftOut = describeLeftOut(becomes, changed, reached.after.has(changed));
   return {
     cluster: was.importer.id,
     inNamespace: was.namespace,
     changes: isWithout(was.namespace)
       ? []
-      : [...describeService(was, becomes), ...sources.flatMap(describeSource)],
+      : [...describeService(was.view, becomes.view), ...sources.flatMap(describeSource)],
     sources,
-    ...(leftOut === undefined ? {} : { leftOut: leftOut.message }),
+    ...(leftOut === undefined ? {} : { leftOut }),
   };
 }
 
 const NONE: EndpointCount = { endpoints: 0, ready: 0 };
+
+/** An export of which nothing can be used looks like one that does no harm. */
+function describeLeftOut(
+  { received }: Standing,
+  changed: ClusterId,
+  isReached: boolean,
+): string | undefined {
+  const found = received.get(changed);
+  const [rejected] = judgeRejections(found?.rejections ?? []);
+  if (rejected !== undefined) return rejected.message;
+  const isOffered = found?.contribution.endpoints.some(({ endpoints }) => endpoints.length > 0);
+  return isOffered === true && !isReached
+    ? `Nothing of it: none of the ports and IP families of ${changed} are those of the merged service.`
+    : undefined;
+}
 
 function isWithout(namespace: NamespaceSight): boolean {
   return namespace === "missing" || namespace === "terminating";
@@ -207,83 +213,4 @@ function countReached(standing: Standing, judge: Standing): ReadonlyMap<ClusterI
     });
   }
   return counts;
-}
-
-function describeService({ view: was }: Standing, { view: becomes }: Standing): readonly string[] {
-  if (was === undefined && becomes === undefined) return [];
-  if (was === undefined) {
-    const ports = list((becomes?.ports ?? []).map(describePort));
-    return [`the name begins to resolve: ${becomes?.type}, ${ports === "" ? "no ports" : ports}`];
-  }
-  if (becomes === undefined) {
-    const address = was.type === "ClusterSetIP" ? ", and its virtual IP goes" : "";
-    return [`the name ceases to resolve${address}`];
-  }
-  const before = was.ports.map(describePort);
-  const after = becomes.ports.map(describePort);
-  const gone = before.filter((port) => !after.includes(port));
-  const added = after.filter((port) => !before.includes(port));
-  return [
-    ...(was.type === becomes.type
-      ? []
-      : [
-          becomes.type === "Headless"
-            ? "its type becomes Headless, so that the name resolves to pods, and its virtual IP goes"
-            : "its type becomes ClusterSetIP, so that the name resolves to a virtual IP",
-        ]),
-    ...(gone.length === 0 ? [] : [`port ${list(gone)} goes`]),
-    ...(added.length === 0 ? [] : [`port ${list(added)} comes`]),
-    ...SETTINGS.flatMap(({ what, read }) =>
-      isSameData(read(was), read(becomes))
-        ? []
-        : [`${what}: ${render(read(was))} becomes ${render(read(becomes))}`],
-    ),
-  ];
-}
-
-const SETTINGS: readonly {
-  readonly what: string;
-  readonly read: (view: ImportView) => unknown;
-}[] = [
-  { what: "session affinity", read: ({ sessionAffinity = "None" }) => sessionAffinity },
-  {
-    what: "session affinity config",
-    read: ({ sessionAffinityConfig = "unset" }) => sessionAffinityConfig,
-  },
-  {
-    what: "internal traffic policy",
-    read: ({ internalTrafficPolicy = "Cluster" }) => internalTrafficPolicy,
-  },
-  {
-    what: "traffic distribution",
-    read: ({ trafficDistribution = "unset" }) => trafficDistribution,
-  },
-  { what: "IP families", read: ({ ipFamilies }) => ipFamilies.join(" and ") || "none" },
-  { what: "exported labels", read: ({ labels }) => labels },
-  { what: "exported annotations", read: ({ annotations }) => annotations },
-];
-
-function render(value: unknown): string {
-  return typeof value === "string" ? value : JSON.stringify(value);
-}
-
-function describeSource({ cluster, before, after }: SourceChange): readonly string[] {
-  if (isSameData(before, after)) return [];
-  const ready =
-    after.ready === after.endpoints
-      ? "ready"
-      : after.ready === 0
-        ? "none of them ready"
-        : `${after.ready} of them ready`;
-  if (before.endpoints === 0) {
-    const verb = after.endpoints === 1 ? "comes" : "come";
-    return [`${count(after.endpoints, "endpoint")} of ${cluster} ${verb}, ${ready}`];
-  }
-  if (after.endpoints === 0) {
-    const verb = before.endpoints === 1 ? "goes" : "go";
-    return [`${count(before.endpoints, "endpoint")} of ${cluster} ${verb}`];
-  }
-  return [
-    `${count(after.endpoints, "endpoint")} of ${cluster}, ${ready}, instead of ${before.endpoints}, ${before.ready} of them ready`,
-  ];
 }
