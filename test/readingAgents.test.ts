@@ -86,9 +86,13 @@ test("an address outside of the declared ranges is out, with the range to declar
   await world.pass(10);
   const observation = await observeAgents(world);
   const stray = at(observation, "in west", "from east", "10.77.0.1");
-  expect(stray.why).toContain(
+  expect(stray.why).toBe(
+    "It is not let in: it lies outside of the pod ranges that are declared for east.",
+  );
+  expect(at(observation, "in west", "from east").why).toContain(
     'of cluster "east" lies outside its declared ranges, such as 10.77.0.1',
   );
+  expect(at(observation, "in east", "from east").verdict).toBe("good");
   expect(at(observation, "in west", "from east").verdict).toBe("bad");
   // At home it is what it is.
   expect(at(observation, "in east", "from east", "10.77.0.1").inUse).toBe(true);
@@ -188,6 +192,7 @@ test("a hub that does not answer is a sentence, and what clusters show is shown"
   const observation = { ...whole, hub };
   expect(at(observation, "hub").why).toBe(problem);
   expect(at(observation, "in west").verdict).toBe("good");
+  expect(at(observation, "in west", "in step").verdict).toBe("unknown");
   const { well, findings } = viewStatus(observation);
   expect(well).toBe(false);
   expect(findings.map(({ about }) => about)).toEqual(["hub"]);

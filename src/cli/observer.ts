@@ -4,6 +4,7 @@
 import { Problem } from "../api/problem.ts";
 import type { Lease } from "../api/builtin.ts";
 import { type HubDepth, listLeases, sightCluster, sightHub } from "../controllers/sight.ts";
+import { list } from "../core/clusterset/explanation.ts";
 import type { HubSighting, Observation, Sighting } from "../core/clusterset/sighting.ts";
 import type { HubCredential } from "../hub/credential.ts";
 import { describeFailure } from "../kube/failure.ts";
@@ -165,8 +166,10 @@ async function watchLeases(
   };
   let pending = before.filter(isDoubtful);
   if (pending.length === 0) return hub;
-  const names = pending.map(({ metadata }) => metadata.name).join(", ");
-  context.error(`watching for up to ${WATCH_MS / 1_000} s whether ${names} is heard`);
+  const names = pending.map(({ metadata }) => metadata.name ?? "");
+  context.error(
+    `watching for up to ${WATCH_MS / 1_000} s whether ${list(names)} ${names.length === 1 ? "is" : "are"} heard`,
+  );
   let leases = before;
   while (pending.length > 0 && clock.monotonic() - beganMs < WATCH_MS) {
     await sleep(clock, WATCH_EVERY_MS, signal);

@@ -69,12 +69,7 @@ function renderStatus(
   const { bold, dim, green, red, yellow } = pc.createColors(color);
   const { clusters, services, findings } = status;
   const mark = (isWell: boolean): string => (isWell ? green("ok ") : red("BAD"));
-  const hub =
-    view.hub === undefined
-      ? []
-      : [
-          `hub        ${mark(view.hub.problem === undefined)}   ${view.hub.server}, ${view.hub.members} members`,
-        ];
+  const hub = view.hub === undefined ? [] : [renderHub(view.hub, mark)];
   const lines = findings
     .slice(0, FINDINGS_SHOWN)
     .flatMap((finding) => [
@@ -91,11 +86,24 @@ function renderStatus(
   ];
 }
 
+function renderHub(
+  { server, members, problem }: NonNullable<ClustersetView["hub"]>,
+  mark: (isWell: boolean) => string,
+): string {
+  const counted = members === 1 ? "1 member" : `${members} members`;
+  return problem === undefined
+    ? `hub        ${mark(true)}   ${server}, ${counted}`
+    : `hub        ${mark(false)}   ${server}`;
+}
+
 function listClusters({ clusters }: ClustersetView, findings: readonly Finding[]): string {
   const bad = new Set(
     findings.flatMap(({ subject, verdict }) => (verdict === "bad" ? subject : [])),
   );
-  const named = clusters.map(({ id, liveness }) => (bad.has(id) ? `${id} ${liveness}` : id));
+  const named = clusters.map(({ id, liveness }) => {
+    if (!bad.has(id)) return id;
+    return liveness === "live" || liveness === "unknown" ? `${id} not well` : `${id} ${liveness}`;
+  });
   return named.length === 0 ? "" : `: ${named.join(", ")}`;
 }
 

@@ -10,7 +10,7 @@ import {
   splitServiceKey,
 } from "../../api/names.ts";
 import type { EndpointShare } from "../../api/share.ts";
-import { admitContribution } from "../admission.ts";
+import { admitContribution, type Rejection } from "../admission.ts";
 import { describePort, exposesPort } from "../ports.ts";
 import { admissionContext, exportedContribution, hubContribution } from "./contribution.ts";
 import { explain, type Explanation, nameKeeper } from "./explanation.ts";
@@ -115,7 +115,11 @@ function explainDoors(
     }
     const alone = { share: told.share, endpoints: [{ ...share, endpoints: [endpoint] }] };
     const [rejection] = admitContribution(alone, admissionContext(record, importer)).rejections;
-    if (rejection !== undefined) return explain(address, "bad", { why: rejection.message });
+    if (rejection !== undefined) {
+      return explain(address, "bad", {
+        why: `It is not let in: ${describeReason(rejection, record.id)}.`,
+      });
+    }
   }
   if (view !== undefined && !view.ipFamilies.includes(share.addressType)) {
     const why = `${importer.id} does not serve this service over ${share.addressType}.`;
@@ -131,6 +135,23 @@ function explainDoors(
   const why = `Its ports are left out: ${record.id} has ${own.ports.map(describePort).join(", ")}, the service is ${merged.ports.map(describePort).join(", ")}.`;
   const next = `Give the Service in ${record.id} the same ports, then its endpoints are used.`;
   return explain(address, "bad", { why, next });
+}
+
+/** The whole sentence, with what to do, is told once for all endpoints of the source. */
+function describeReason({ reason }: Rejection, source: ClusterId): string {
+  switch (reason) {
+    case "AddressNotDeclared":
+      return `it lies outside of the pod ranges that are declared for ${source}`;
+    case "AddressForbidden":
+      return "no endpoint may have such an address";
+    case "AddressInServiceRange":
+      return "it lies in a range of Services";
+    case "TooMany":
+    case "Malformed":
+      return reason;
+    default:
+      return reason satisfies never;
+  }
 }
 
 /** What travels does not name the pod. */

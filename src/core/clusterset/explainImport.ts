@@ -103,7 +103,11 @@ function explainStep({ importer, due, unknown }: Standing): readonly Explanation
     const why = `What ${list(unknown)} ${unknown.length === 1 ? "exports" : "export"} was not read, so whether ${importer.id} is in step with it cannot be told.`;
     return [explain("in step", "unknown", { why, next: askToo(unknown) })];
   }
-  const clauses = describeDue(due ?? []);
+  if (due === undefined) {
+    const why = `What the hub has was not read, so whether ${importer.id} is in step with it cannot be told.`;
+    return [explain("in step", "unknown", { why })];
+  }
+  const clauses = describeDue(due);
   if (clauses.length === 0) return [];
   const why = `${importer.id} is behind what is exported: ${clauses.join("; ")}.`;
   return [explain("in step", "bad", { why, next: nameKeeper(importer) })];
@@ -195,11 +199,7 @@ function explainSource(
     const judged = judgeCluster(set, record, from.standings);
     return explain(what, "bad", words(judged.why, judged.next));
   }
-  const rejections = standing.received.get(source)?.rejections ?? [];
-  if (rejections.length > 0) {
-    return explain(what, "bad", words(rejections.map(({ message }) => message).join(" ")));
-  }
-  const rejected = explainRejectedByStatus(standing, source);
+  const rejected = describeRejections(standing, source);
   if (rejected !== undefined) return explain(what, "bad", words(rejected));
   if (isLocalOnly(standing) && source !== importer.id && view.ready > 0) {
     return explain(what, "good", words("Not used here: see the policy above."));
@@ -222,11 +222,14 @@ function explainSource(
   );
 }
 
-/** Where the hub was not read, the import's own condition still tells. */
-function explainRejectedByStatus(
-  { importer, service }: Standing,
+/** Where the hub was not read, the import's own condition still tells. At home endpoints are what they are. */
+function describeRejections(
+  { importer, service, received }: Standing,
   source: ClusterId,
 ): string | undefined {
+  if (source === importer.id) return undefined;
+  const rejections = received.get(source)?.rejections ?? [];
+  if (rejections.length > 0) return rejections.map(({ message }) => message).join(" ");
   const conditions = importer.imports.get(service)?.status?.conditions ?? [];
   const accepted = conditions.find(({ type }) => type === ENDPOINTS_ACCEPTED);
   if (accepted?.status !== "False") return undefined;

@@ -157,6 +157,8 @@ function findDoubles({ doubles }: Clusterset): readonly Finding[] {
   }));
 }
 
+const COUNTED = /^\d+ of \d+ endpoints? ready in \d+ slices?\. /;
+
 /** Endpoints are left out: a pod that is not ready is its owner's business while others serve. */
 function findServiceTrouble(
   set: Clusterset,
@@ -169,8 +171,8 @@ function findServiceTrouble(
   const add = (what: string, { verdict, why, parts, ...words }: Explanation): void => {
     if (verdict === "good") return;
     const next = words.next ?? parts.flatMap((part) => part.next ?? [])[0];
-    // The same sentence twice is one cause; the last says what to do about it.
-    found.set(why, {
+    // The same sentence twice is one cause, whatever is counted in front of it; the last says what to do about it.
+    found.set(why.replace(COUNTED, ""), {
       about: "service",
       subject: service,
       verdict,

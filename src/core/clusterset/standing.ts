@@ -27,7 +27,14 @@ import {
 } from "./contribution.ts";
 import { isHeard } from "./liveness.ts";
 import { answerOnce } from "./memo.ts";
-import { type ClusterRecord, type Clusterset, hasAnswered, hasRead, isOnHub } from "./record.ts";
+import {
+  type ClusterRecord,
+  type Clusterset,
+  hasAnswered,
+  hasRead,
+  isJoined,
+  isOnHub,
+} from "./record.ts";
 
 export type NamespaceSight = "present" | "missing" | "terminating" | "unknown";
 
@@ -35,6 +42,8 @@ export interface Standing {
   readonly service: ServiceKey;
   readonly importer: ClusterRecord;
   readonly namespace: NamespaceSight;
+  /** What the hub has for this cluster is known. */
+  readonly isOnHub: boolean;
   /** Of the Service that carries the virtual IP, if there is one. */
   readonly derivedName: string;
   /** What the importing cluster is to make of the exports; undefined when nobody exports, as far as is known. */
@@ -95,7 +104,7 @@ export function findStanding(
     if (liveness !== undefined) judged.set(source.id, liveness);
   }
   const namespace = findNamespace(importer, service);
-  const facts = { service, importer, namespace, derivedName };
+  const facts = { service, importer, namespace, derivedName, isOnHub: isOnHub(set, importer) };
   const standing = { ...facts, merged, view, received, unknown, judged };
   return { ...standing, due: planDue(standing) };
 }
@@ -194,6 +203,8 @@ function planDue(standing: Omit<Standing, "due">): readonly Write[] | undefined 
   const { importer, service, merged, view, received, unknown } = standing;
   if (!hasRead(importer, "serviceImports", "services", "slices")) return undefined;
   if (unknown.length > 0 || standing.namespace === "unknown") return undefined;
+  // What it is let in of the others is decided by what the hub declares of them.
+  if (isJoined(importer) && !standing.isOnHub) return undefined;
   if (standing.namespace !== "present") return [];
   const serviceImport = importer.imports.get(service);
   if (merged === undefined) {
