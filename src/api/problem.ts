@@ -52,6 +52,8 @@ export const PROBLEMS = {
   ServiceImportsMissing: "The cluster does not know ServiceImports as CoreDNS reads them.",
   NotWell: "The command looked, and what it found is not as it should be.",
   NothingFound: "The command looked for something by name, and there is no such thing.",
+  NotExportable: "The Service cannot be exported, so no export was written.",
+  ServiceExportsMissing: "The cluster does not know ServiceExports.",
   AssetsMissing: "The binaries of a real control plane are not on this machine.",
   Unexpected: "An error that Isthmus has no words for: a defect in Isthmus until shown otherwise.",
 } as const satisfies Readonly<Record<string, string>>;

@@ -10,6 +10,7 @@ import type { CliContext } from "./context.ts";
 import type { DemoFlags } from "./demo/manner.ts";
 import { addDnsCommand } from "./dnsCommand.ts";
 import { addSwitchCommands } from "./dnsSwitch.ts";
+import { addExportCommands } from "./exporting.ts";
 import { LOG_LEVELS } from "./log.ts";
 import { addMembershipCommands } from "./membership.ts";
 import { addReadingCommands } from "./reading.ts";
@@ -88,6 +89,7 @@ function createProgram(context: CliContext): Command {
     });
 
   addMembershipCommands(program, context);
+  addExportCommands(program, context);
   addReadingCommands(program, context);
 
   addServiceOptions(program.command("agent"))

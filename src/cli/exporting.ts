@@ -1,0 +1,64 @@
+// CLI: names the commands that offer a Service to the clusterset and take it back, and their flags. Each is loaded when asked
+// for.
+
+import { type Command, Option } from "commander";
+import type { CliContext } from "./context.ts";
+import type { ExportFlags } from "./export.ts";
+import type { UnexportFlags } from "./unexport.ts";
+
+export function addExportCommands(program: Command, context: CliContext): void {
+  withClusters(program.command("export"))
+    .description("offer Services of a cluster to all others")
+    .argument("<service...>", "web, or shop/web")
+    .option("--dry-run", "show the merged result and every conflict, and change nothing", false)
+    .option("--wait", "until each export is valid and ready, or says why not", false)
+    .option("--timeout <time>", "with --wait: how long, such as 90s or 5m", "2m")
+    .option(
+      "--allow-namespace <name>",
+      "export from this one although it is denied by default: whoever runs Isthmus has allowed it, too",
+      collect,
+      [],
+    )
+    .addOption(yamlOption("print what it would apply, and change nothing"))
+    .action(async (services: readonly string[], flags: ExportFlags) => {
+      const { runExport } = await import("./export.ts");
+      await runExport(context, services, flags);
+    });
+
+  withClusters(program.command("unexport"))
+    .description("take back what a cluster offers to all others; the Service itself stays")
+    .argument("<service...>", "web, or shop/web")
+    .option("--dry-run", "show what would be left of it and for whom, and change nothing", false)
+    .option("--ignore-not-found", "do not fail when there is no such export", false)
+    .addOption(yamlOption("print what it would delete, and delete nothing"))
+    .action(async (services: readonly string[], flags: UnexportFlags) => {
+      const { runUnexport } = await import("./unexport.ts");
+      await runUnexport(context, services, flags);
+    });
+}
+
+function withClusters(command: Command): Command {
+  return command
+    .option("-n, --namespace <name>", "of Services without one; absent: that of the context")
+    .option(
+      "--kubeconfig <[id=]file>",
+      "kubeconfig of the cluster; further ones are only looked at; absent: $KUBECONFIG, ~/.kube/config",
+      collect,
+      [],
+    )
+    .option(
+      "--context <[id=]name>",
+      "context of the cluster; further ones are only looked at; absent: the current one",
+      collect,
+      [],
+    )
+    .option("--no-hub", "with --dry-run: do not ask the hub that the cluster has joined");
+}
+
+function yamlOption(what: string): Option {
+  return new Option("-o, --output <format>", what).choices(["yaml"]);
+}
+
+function collect(value: string, before: readonly string[]): readonly string[] {
+  return [...before, value];
+}
