@@ -8,7 +8,7 @@ import { viewClusterset } from "../src/core/clusterset/view.ts";
 import { CLUSTER_MEMBER } from "../src/api/isthmus.ts";
 import { memberNamespace } from "../src/api/names.ts";
 import { AgentWorld } from "./agentWorld.ts";
-import { anEndpoint } from "./scenarios/objects.ts";
+import { anEndpoint, aSlice } from "./scenarios/objects.ts";
 import { at, complaints, mustExplain, observeAgents } from "./sightings.ts";
 
 async function open(...ids: readonly string[]) {
@@ -122,6 +122,61 @@ test("a cluster whose agent died is silent, then lost, by what the others made o
   const { findings } = viewStatus(observation);
   expect(findings.map(({ subject, verdict }) => [subject, verdict])).toEqual([["east", "bad"]]);
   expect(mustExplain(observation).usable).toContainEqual({ cluster: "west", verdict: "good" });
+});
+
+test("a cluster that came and went too often is told as flapping: heard, and yet held back", async () => {
+  const { world, east, west } = await open("east", "west");
+  await east.site.offer("web", ["10.1.0.1"]);
+  await west.site.offer("web", ["10.2.0.1"]);
+  await world.pass(10);
+  for (let round = 0; round < 3; round += 1) {
+    east.hubLine.cut();
+    await world.pass(24);
+    east.hubLine.heal();
+    await world.pass(12);
+  }
+  const observation = await observeAgents(world);
+  const [cluster] = viewClusterset(observation).clusters;
+  expect(cluster).toMatchObject({ id: "east", liveness: "flapping" });
+  expect(cluster!.livenessWhy).toBe("east is heard, but west keeps its endpoints not ready.");
+  expect(at(observation, "in west", "from east").verdict).toBe("bad");
+  expect(at(observation, "in west").parts.map(({ what }) => what)).not.toContain("in step");
+});
+
+test("endpoints that nobody could stand in for are late, not held back", async () => {
+  const { world, east, west } = await open("east", "west");
+  const unready = { conditions: { ready: false, serving: false, terminating: false } };
+  await east.site.offer("web", [anEndpoint("10.1.0.1", unready)]);
+  await world.pass(10);
+  await world.during(west.stop());
+  await east.site.edit(ENDPOINT_SLICE, "web-ipv4", (slice) => ({
+    ...slice,
+    endpoints: [anEndpoint("10.1.0.1")],
+  }));
+  await world.pass(5);
+  const observation = await observeAgents(world);
+  expect(at(observation, "in west", "in step").verdict).toBe("bad");
+  expect(at(observation, "in west", "from east", "10.1.0.1").why).toBe(
+    "It is ready in east, but not yet in west.",
+  );
+});
+
+test("nobody loses itself: what its own agent left behind at home is late", async () => {
+  const { world, east, west } = await open("east", "west");
+  await east.site.offer("web", []);
+  await west.site.offer("web", ["10.2.0.1"]);
+  await world.pass(10);
+  await world.during(east.stop());
+  await east.site.create(
+    ENDPOINT_SLICE,
+    aSlice("shop", "web-late", { service: "web", endpoints: [anEndpoint("10.1.0.1")] }),
+  );
+  await world.pass(60);
+  const observation = await observeAgents(world);
+  expect(at(observation, "in east", "in step").why).toContain("1 EndpointSlice is missing");
+  expect(at(observation, "in east", "from east", "10.1.0.1").why).toBe(
+    "It has not arrived in east.",
+  );
 });
 
 test("a Lease is judged by its changing; its age alone is told and not judged", async () => {

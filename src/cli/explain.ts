@@ -8,7 +8,7 @@ import { parseServiceName } from "../core/clusterset/servicename.ts";
 import { splitServiceKey } from "../api/names.ts";
 import type { CliContext } from "./context.ts";
 import { chooseNamespace, type ReadingFlags, withObserver } from "./observer.ts";
-import { printData, warnOf } from "./printing.ts";
+import { plain, printData, warnOf } from "./printing.ts";
 
 /** Of the endpoints of one source; -o json has them all. */
 const ENDPOINTS_SHOWN = 10;
@@ -106,7 +106,14 @@ function flatten(node: Explanation, { depth, parent, isWide }: Place): readonly 
   const { what, verdict, why, next } = node;
   const areEndpoints = parent.what.startsWith("from ") || parent.what === "endpoints";
   const mark = areEndpoints ? markEndpoint(node) : MARKS[verdict];
-  const line = { depth, what, mark, verdict, why, next };
+  const line = {
+    depth,
+    what: plain(what),
+    mark,
+    verdict,
+    why: why.split("\n").map(plain).join("\n"),
+    next: next === undefined ? undefined : plain(next),
+  };
   const listsEndpoints = what.startsWith("from ") || what === "endpoints";
   // Who is out comes first: that is what people look for.
   const ordered = listsEndpoints

@@ -15,6 +15,11 @@ export interface Column<T> {
   readonly wide?: boolean;
 }
 
+/** What others wrote, on one line and without what a terminal would obey. */
+export function plain(text: string): string {
+  return text.replaceAll(/\s*\n\s*/g, " ").replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "?");
+}
+
 /** True when the format was one for programs, and all is printed. */
 export function printData(
   context: CliContext,
@@ -49,7 +54,7 @@ export function printTable<T>(
   const columns = table.columns.filter(({ wide }) => table.isWide || wide !== true);
   const lines = renderRows(
     columns.map(({ title }) => title),
-    rows.map((row) => columns.map(({ read }) => read(row))),
+    rows.map((row) => columns.map(({ read }) => plain(read(row)))),
   );
   for (const line of lines) context.out(line);
 }
@@ -67,5 +72,6 @@ export function orNone(text: string | undefined): string {
 
 export function warnOf(context: CliContext, sentences: readonly string[]): void {
   const { yellow } = pc.createColors(context.color);
-  for (const sentence of new Set(sentences)) context.error(`${yellow("warning:")} ${sentence}`);
+  for (const sentence of new Set(sentences))
+    context.error(`${yellow("warning:")} ${plain(sentence)}`);
 }

@@ -9,7 +9,7 @@ import { sleep } from "../ports/clock.ts";
 import type { CliContext } from "./context.ts";
 import { parseDuration } from "./duration.ts";
 import { chooseNamespace, type Observer, type ReadingFlags, withObserver } from "./observer.ts";
-import { printData } from "./printing.ts";
+import { plain, printData } from "./printing.ts";
 
 export interface StatusFlags extends ReadingFlags {
   readonly wait: boolean;
@@ -73,8 +73,8 @@ function renderStatus(
   const lines = findings
     .slice(0, FINDINGS_SHOWN)
     .flatMap((finding) => [
-      `${finding.verdict === "bad" ? red("BAD") : yellow("?  ")}   ${bold(finding.subject)}, ${finding.what}: ${finding.why.replaceAll("\n", " ")}`,
-      ...(finding.next === undefined ? [] : [`      ${dim("→")} ${finding.next}`]),
+      `${finding.verdict === "bad" ? red("BAD") : yellow("?  ")}   ${bold(finding.subject)}, ${finding.what}: ${plain(finding.why)}`,
+      ...(finding.next === undefined ? [] : [`      ${dim("→")} ${plain(finding.next)}`]),
     ]);
   const more = findings.length - FINDINGS_SHOWN;
   return [

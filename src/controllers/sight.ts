@@ -157,13 +157,16 @@ async function look(options: ClusterOptions, signal: AbortSignal): Promise<Sight
           service.metadata.labels?.[MANAGED_LABEL] === "true" ||
           service.metadata.name?.startsWith("derived-"),
       ),
-      slices: slices.filter(({ metadata: { labels = {}, namespace: space = "" } }) => {
-        const owner = labels[KUBE_SERVICE_NAME_LABEL];
-        return (
-          labels[SERVICE_NAME_LABEL] !== undefined ||
-          (owner !== undefined && exported.has(serviceKey({ namespace: space, name: owner })))
-        );
-      }),
+      slices: slices
+        .filter(({ metadata: { labels = {}, namespace: space = "" } }) => {
+          const owner = labels[KUBE_SERVICE_NAME_LABEL];
+          return (
+            labels[SERVICE_NAME_LABEL] !== undefined ||
+            (owner !== undefined && exported.has(serviceKey({ namespace: space, name: owner })))
+          );
+        })
+        // A slice without endpoints may come with null.
+        .map((slice) => ({ ...slice, endpoints: slice.endpoints ?? [] })),
       namespaces,
       properties,
     },

@@ -34,11 +34,8 @@ export interface StatusView {
 export function viewStatus(observation: Observation): StatusView {
   const set = indexClusterset(observation);
   const standings = set.services.flatMap((service) => findStandings(set, service));
-  const liveness = new Map(
-    set.records.map((record) => [record.id, judgeCluster(set, record, standings)]),
-  );
   const clusters = set.records.flatMap((record) => [
-    ...findClusterTrouble(record, liveness.get(record.id)),
+    ...findClusterTrouble(record, judgeCluster(set, record, standings)),
     ...findEviction(set, record),
   ]);
   const gone = new Set(
@@ -76,40 +73,43 @@ function findHubTrouble({ observation: { hub } }: Clusterset): readonly Finding[
 
 function findClusterTrouble(
   { id, sighting, member }: ClusterRecord,
-  judged: LivenessView | undefined,
+  { liveness, why, next }: LivenessView,
 ): readonly Finding[] {
-  const about = { about: "cluster", subject: id } as const;
-  const { liveness = "unknown", why = "", next } = judged ?? {};
   const isAway = sighting !== undefined && isBlind(sighting);
-  const isBad = liveness === "silent" || liveness === "lost" || liveness === "flapping" || isAway;
-  const known =
-    why === "" || liveness === "live" || (liveness === "unknown" && !isBad && next === undefined);
+  const isBad = isAway || (liveness !== "live" && liveness !== "unknown");
+  // That only the hub was asked about it is no news, and nothing to do about.
+  const isNews = isBad || (liveness === "unknown" && next !== undefined);
   const synced = member?.status?.conditions?.find(({ type }) => type === "Synced");
-  const problems = isAway ? [] : (sighting?.problems ?? []);
+  const isSynced = member === undefined || synced?.status === "True";
+  const about = (what: string, fields: Pick<Finding, "why" | "verdict" | "next">): Finding => ({
+    about: "cluster",
+    subject: id,
+    what,
+    ...fields,
+  });
   return [
-    ...(known && !isAway
-      ? []
-      : [
-          {
-            ...about,
-            verdict: isBad ? ("bad" as const) : ("unknown" as const),
-            what: "liveness",
+    ...(isNews
+      ? [
+          about("liveness", {
+            verdict: isBad ? "bad" : "unknown",
             why,
             ...(next === undefined ? {} : { next }),
-          },
-        ]),
-    ...(member === undefined || synced?.status === "True"
+          }),
+        ]
+      : []),
+    ...(isSynced
       ? []
       : [
-          {
-            ...about,
-            verdict: "unknown" as const,
-            what: "sync",
+          about("sync", {
+            verdict: "unknown",
             why: "It has joined, but has not told the hub all that it exports yet.",
             next: `Start the agent of ${id}, or look in its log.`,
-          },
+          }),
         ]),
-    ...problems.map((why) => ({ ...about, verdict: "unknown" as const, what: "reading", why })),
+    // Why it is away is told above.
+    ...(isAway ? [] : (sighting?.problems ?? [])).map((problem) =>
+      about("reading", { verdict: "unknown", why: problem }),
+    ),
   ];
 }
 

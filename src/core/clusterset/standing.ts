@@ -80,33 +80,52 @@ export function findStanding(
       derivedName,
     });
   const unknown = findUnknownSources(set, importer, service);
-  const judged = new Map<ClusterId, Liveness>();
-  for (const [id, { contribution }] of received) {
-    const slices = slicesFrom(importer, service, id);
-    const source = set.byId.get(id);
-    if (view === undefined || source === undefined) continue;
-    const shown = judgeBySlices({ importer, view, contribution, slices });
-    const liveness = shown && believe(set, { importer, source, shown });
-    if (liveness !== undefined) judged.set(id, liveness);
-  }
-  for (const [id, liveness] of judged) {
-    // Who flaps is the last to be held back: without others to take its place, it is late.
-    const others = [...judged].filter(([other, its]) => other !== id && its === "live");
-    const isReplaced = others.some(([other]) => slicesFrom(importer, service, other).some(isReady));
-    if (liveness === "flapping" && !isReplaced) judged.delete(id);
-  }
-  // Who does not answer here either was perhaps given up: what is left of it in the import tells (as after a restart).
-  for (const source of set.records) {
-    if (received.has(source.id) || source.sighting === undefined || hasAnswered(source)) continue;
-    const slices = slicesFrom(importer, service, source.id);
-    const serviceImport = importer.imports.get(service);
-    const liveness = recallLiveness(source.id, { serviceImport, slices });
-    if (liveness !== undefined) judged.set(source.id, liveness);
+  const judged = view ? judgeSources(set, { importer, view, received }) : new Map();
+  for (const [source, liveness] of recallUnanswered(set, importer, service)) {
+    judged.set(source, liveness);
   }
   const namespace = findNamespace(importer, service);
   const facts = { service, importer, namespace, derivedName, isOnHub: isOnHub(set, importer) };
   const standing = { ...facts, merged, view, received, unknown, judged };
   return { ...standing, due: planDue(standing) };
+}
+
+function judgeSources(
+  set: Clusterset,
+  facts: Pick<Standing, "importer" | "received"> & { readonly view: ImportView },
+): Map<ClusterId, Liveness> {
+  const { importer, view, received } = facts;
+  const judged = new Map<ClusterId, Liveness>();
+  for (const [id, { contribution }] of received) {
+    const slices = slicesFrom(importer, view.service, id);
+    const source = set.byId.get(id);
+    const shown = judgeBySlices({ importer, view, contribution, slices });
+    if (source === undefined || shown === undefined) continue;
+    const liveness = believe(set, { importer, source, shown });
+    if (liveness !== undefined) judged.set(id, liveness);
+  }
+  // Who flaps is held back only where others take its place: else it is late.
+  const live = [...judged].flatMap(([id, liveness]) => (liveness === "live" ? id : []));
+  const isReplaced = live.some((id) => slicesFrom(importer, view.service, id).some(isReady));
+  for (const [id, liveness] of judged) {
+    if (liveness === "flapping" && !isReplaced) judged.delete(id);
+  }
+  return judged;
+}
+
+/** Who does not answer here either was perhaps given up: what is left of it in the import tells, as after a restart. */
+function recallUnanswered(
+  set: Clusterset,
+  importer: ClusterRecord,
+  service: ServiceKey,
+): readonly (readonly [ClusterId, Liveness])[] {
+  return set.records.flatMap((source) => {
+    if (source.sighting === undefined || hasAnswered(source) || isOnHub(set, source)) return [];
+    const slices = slicesFrom(importer, service, source.id);
+    const serviceImport = importer.imports.get(service);
+    const liveness = recallLiveness(source.id, { serviceImport, slices });
+    return liveness === undefined ? [] : [[source.id, liveness] as const];
+  });
 }
 
 /** A hash: worth remembering. */
