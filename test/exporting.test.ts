@@ -121,7 +121,7 @@ describe("export", () => {
     await world.halt();
     await east!.site.serve("web");
     const run = await askAt(world, east!, "export", "shop/web", "--wait", "--timeout", "1s");
-    expectRefused(run, "NotWell", "waiting: shop/web: Nobody has looked at it yet.", "stays");
+    expectRefused(run, "NotWell", "Nobody has looked at it yet.", "stays");
     expect(await exportOf(east!, "web")).toBeDefined();
     expect((await askAt(world, east!, "export", "web", "--timeout", "soon")).code).toBe(1);
   });

@@ -1,11 +1,12 @@
 // CLI: arguments in, exit code out. Names the commands; each command lives in its own file and is loaded when asked for.
 
-import { Command, CommanderError, Help, Option } from "commander";
+import { Argument, Command, CommanderError, Help, Option } from "commander";
 import pc from "picocolors";
 import { isProblem, Problem } from "../api/problem.ts";
 import { VERSION } from "../api/version.ts";
 import type { AgentFlags } from "./agent.ts";
 import type { CentralFlags } from "./central.ts";
+import { SHELLS, type Shell } from "./shell.ts";
 import type { CliContext } from "./context.ts";
 import type { DemoFlags } from "./demo/manner.ts";
 import { addDnsCommand } from "./dnsCommand.ts";
@@ -131,6 +132,15 @@ function createProgram(context: CliContext): Command {
     .action(async (options: { kubeconfig?: string; context?: string }) => {
       const { installCrdsCommand } = await import("./crds.ts");
       await installCrdsCommand(context, options);
+    });
+
+  program
+    .command("completion")
+    .description("print a script that completes commands, flags and choices in a shell")
+    .addArgument(new Argument("<shell>", "the shell to complete in").choices(SHELLS))
+    .action(async (shell: Shell) => {
+      const { printCompletion } = await import("./completion.ts");
+      printCompletion(context, program, shell);
     });
 
   return program;
