@@ -4,7 +4,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { ENDPOINT_SLICE, SERVICE, type ServiceSpec } from "../src/api/builtin.ts";
 import { SERVICE_IMPORT } from "../src/api/mcs.ts";
-import { KUBE_SERVICE_NAME_LABEL } from "../src/api/names.ts";
+import { DERIVED_SERVICE_ANNOTATION, KUBE_SERVICE_NAME_LABEL } from "../src/api/names.ts";
 import { viewStatus } from "../src/core/clusterset/health.ts";
 import { viewClusterset } from "../src/core/clusterset/view.ts";
 import { viewWithout } from "../src/core/clusterset/without.ts";
@@ -159,6 +159,67 @@ test("an export that is gone while central is stopped leaves an import that has 
     "nobody exports the service any more",
   );
   expect(at(observation, "exports").verdict).toBe("bad");
+});
+
+test("slices of a cluster that exports no more, while another does, have to go", async () => {
+  const { world, east, west } = await open("east", "west");
+  await east.site.offer("web", ["10.1.0.1"]);
+  await west.site.offer("web", ["10.2.0.1"]);
+  await world.pass(5);
+  await world.during(world.stop());
+  await west.site.unexport("web");
+  const observation = await observeCentral(world);
+  expect(at(observation, "in east", "in step").why).toContain("1 EndpointSlice has to go");
+});
+
+test("a family that the cluster lacks is told by its condition, and is nothing to be behind by (R18)", async () => {
+  const { world, east } = await open("east", "west");
+  await east.site.offer("web", ["10.1.0.1"]);
+  await world.pass(5);
+  // As if the service were IPv6 and west knew IPv4 only: what central writes then.
+  const { sightings, nowMs } = await observeCentral(world);
+  const judgement = {
+    type: "Ready",
+    status: "False" as const,
+    reason: "IPFamilyNotSupported",
+    message:
+      "The service speaks IPv6, which this cluster does not. Give the cluster that family, or export the service over one it has.",
+    lastTransitionTime: "2026-01-01T00:00:00Z",
+  };
+  const [eastern, western] = sightings;
+  const services = eastern!.services.map((service) =>
+    service.metadata.name === "web"
+      ? { ...service, spec: { ...service.spec, ipFamilies: ["IPv6" as const] } }
+      : service,
+  );
+  const serviceImports = western!.serviceImports.map((serviceImport) => {
+    const { ips: _, ...spec } = serviceImport.spec!;
+    const { [DERIVED_SERVICE_ANNOTATION]: __, ...annotations } =
+      serviceImport.metadata.annotations!;
+    const conditions = [{ ...judgement, observedGeneration: serviceImport.metadata.generation! }];
+    return {
+      ...serviceImport,
+      metadata: { ...serviceImport.metadata, annotations },
+      spec: { ...spec, ipFamilies: ["IPv6" as const] },
+      status: { ...serviceImport.status, conditions },
+    };
+  });
+  const observation = {
+    sightings: [
+      { ...eastern!, services },
+      { ...western!, services: [], serviceImports, slices: [] },
+    ],
+    nowMs,
+  };
+  const { parts } = at(observation, "in west");
+  expect(parts.find(({ what }) => what === "import")).toMatchObject({
+    verdict: "bad",
+    why: judgement.message,
+  });
+  const row = viewClusterset(observation).services[0]!.imports.find(
+    ({ cluster }) => cluster === "west",
+  );
+  expect(row!.behind).toBeUndefined();
 });
 
 test("a cluster that nobody reaches is told with its problem, and what others made of its endpoints", async () => {
