@@ -47,12 +47,14 @@ describe("bash", () => {
     const typed = pages.map(({ verb }) => (verb === "" ? [] : verb.split(" ")));
     const flags = await complete(typed.map((words) => [...words, "-"]));
     const commands = await complete(typed.map((words) => [...words, ""]));
-    for (const [index, page] of pages.entries()) {
-      expect(flags[index]!.toSorted(), page.verb).toEqual(page.spellings.toSorted());
-      if (page.commands.length > 0) {
-        expect(commands[index], page.verb).toEqual(page.commands);
-      }
-    }
+    const sorted = (words: readonly string[]): string => words.toSorted().join(" ");
+    expect(pages.map(({ verb }, index) => `${verb}: ${sorted(flags[index]!)}`)).toEqual(
+      pages.map(({ verb, spellings }) => `${verb}: ${sorted(spellings)}`),
+    );
+    const parents = pages.flatMap((page, index) => (page.commands.length > 0 ? [index] : []));
+    expect(parents.map((index) => commands[index])).toEqual(
+      parents.map((index) => pages[index]!.commands),
+    );
   });
 
   test("completes the word that was begun", async () => {

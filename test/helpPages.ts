@@ -13,7 +13,7 @@ export interface HelpPage {
   readonly spellings: readonly string[];
 }
 
-const COMMON = ["--help", "--version"];
+const COMMON: ReadonlySet<string> = new Set(["--help", "--version"]);
 
 /** From the top down, as a person would look for them. */
 export async function readHelpPages(verb = ""): Promise<readonly HelpPage[]> {
@@ -32,7 +32,7 @@ export async function readHelpPages(verb = ""): Promise<readonly HelpPage[]> {
     text: out,
     commands,
     spellings,
-    flags: spellings.filter((flag) => flag.startsWith("--") && !COMMON.includes(flag)),
+    flags: spellings.filter((flag) => flag.startsWith("--") && !COMMON.has(flag)),
   };
   const below: HelpPage[] = [];
   for (const name of commands) below.push(...(await readHelpPages([...words, name].join(" "))));

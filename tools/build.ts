@@ -1,5 +1,6 @@
 // Bundles the `isthmus` command into one file: `npm run build`, and the tests that run it as a process.
 
+import { chmod } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
@@ -22,6 +23,7 @@ export async function bundle(folder: string): Promise<string> {
       js: '#!/usr/bin/env node\nimport { createRequire } from "node:module";\nconst require = createRequire(import.meta.url);',
     },
   });
+  await chmod(outfile, 0o755);
   return outfile;
 }
 

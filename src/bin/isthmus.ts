@@ -1,6 +1,7 @@
 // The `isthmus` command: wires the real world to the CLI and turns signals into an abort.
 
 import { homedir } from "node:os";
+import { basename } from "node:path";
 import process from "node:process";
 import { addAbortSignal } from "node:stream";
 import { text } from "node:stream/consumers";
@@ -18,7 +19,11 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
 // A closed pipe (`isthmus crds print | head`) is the reader's choice, not a failure.
 process.stdout.on("error", () => process.exit(0));
 
+// kubectl runs whatever is called so on the PATH as `kubectl isthmus`.
+const isPlugin = basename(process.argv[1] ?? "").startsWith("kubectl-isthmus");
+
 process.exitCode = await runCli(process.argv.slice(2), {
+  ...(isPlugin && { name: "kubectl isthmus" }),
   out: (line) => process.stdout.write(`${line}\n`),
   error: (line) => process.stderr.write(`${line}\n`),
   input: () => text(addAbortSignal(stop.signal, process.stdin)),

@@ -3,6 +3,8 @@
 import type { Clock, Random } from "../ports/clock.ts";
 
 export interface CliContext {
+  /** What people call it: "kubectl isthmus" as a plugin of kubectl; absent: "isthmus". */
+  readonly name?: string;
   readonly out: (line: string) => void;
   readonly error: (line: string) => void;
   /** All of standard input. */

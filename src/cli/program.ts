@@ -31,7 +31,7 @@ export async function runCli(argv: readonly string[], context: CliContext): Prom
 }
 
 function createProgram(context: CliContext): Command {
-  const program = new Command("isthmus")
+  const program = new Command(context.name ?? "isthmus")
     .description("Multi-Cluster Services for Kubernetes, on any CNI")
     .version(VERSION, "-V, --version", "print the version")
     .exitOverride()
