@@ -137,6 +137,31 @@ test("while central is stopped, what changed is behind, and who has to mend it i
   expect(viewClusterset(observation).services[0]!.imports[0]!.sync.pendingSince).toBeDefined();
 });
 
+test("an import whose endpoints are right and whose spec is not is behind, too", async () => {
+  const { world, east } = await open("east", "west");
+  await east.site.offer("web", ["10.1.0.1"]);
+  await world.pass(5);
+  await world.during(world.stop());
+  await east.site.edit(SERVICE, "web", (service) => ({
+    ...service,
+    spec: { ...service.spec, sessionAffinity: "ClientIP" as const },
+  }));
+  const { well, findings } = viewStatus(await observeCentral(world));
+  expect(well).toBe(false);
+  expect(findings.map(({ what }) => what)).toEqual(["in east: in step", "in west: in step"]);
+});
+
+test("a cluster that exports without a ready endpoint is told, though others serve", async () => {
+  const { world, east, west } = await open("east", "west");
+  await east.site.offer("web", ["10.1.0.1"]);
+  await west.site.offer("web", [anEndpoint("10.2.0.1", UNREADY)]);
+  await world.pass(5);
+  const { findings } = viewStatus(await observeCentral(world));
+  expect(findings.map(({ what, verdict }) => [what, verdict])).toEqual([
+    ["export in west: endpoints", "bad"],
+  ]);
+});
+
 test("an export that central has not seen is said to have no conditions, its import to be missing", async () => {
   const { world, east } = await open("east", "west");
   await world.during(world.stop());
@@ -324,6 +349,11 @@ test("with internalTrafficPolicy Local endpoints of other clusters are out (R50)
   expect(at(observation, "in west", "policy").verdict).toBe("bad");
   expect(at(observation, "in west").verdict).toBe("bad");
   expect(at(observation, "in east").verdict).toBe("good");
+  expect(at(observation, "in east", "policy").verdict).toBe("unknown");
+  const { findings } = viewStatus(observation);
+  expect(findings.map(({ what, verdict }) => [what, verdict])).toEqual([
+    ["in west: policy", "bad"],
+  ]);
 });
 
 test("of clusters that were not asked it is said that they were not, and nothing is guessed", async () => {

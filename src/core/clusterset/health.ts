@@ -226,13 +226,12 @@ function isPlainlyWell(set: Clusterset, service: ServiceKey): boolean {
   );
   if (!areExported || exports.length === 0) return false;
   return findStandings(set, service).every((standing) => {
-    const { importer, namespace, due, unknown, received, judged } = standing;
+    const { importer, namespace, due, received, judged } = standing;
     const serviceImport = importer.imports.get(service);
     if (serviceImport === undefined) return namespace === "missing";
     return (
       namespace === "present" &&
       due?.length === 0 &&
-      unknown.length === 0 &&
       isImportReady(serviceImport) &&
       !isLocalOnly(standing) &&
       [...received].every(
