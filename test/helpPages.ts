@@ -7,8 +7,9 @@ export interface HelpPage {
   readonly verb: string;
   readonly text: string;
   readonly commands: readonly string[];
-  /** With two dashes, without those that every command has. */
+  /** With two dashes, without those that every command has; and how else each may be spelled. */
   readonly flags: readonly string[];
+  readonly shorts: ReadonlyMap<string, string>;
   /** Also the short ones and --help. */
   readonly spellings: readonly string[];
 }
@@ -21,9 +22,11 @@ export async function readHelpPages(verb = ""): Promise<readonly HelpPage[]> {
   const { code, out } = await runCommand([...words, "--help"]);
   if (code !== 0) throw new Error(`isthmus ${verb} --help ended with ${code}`);
   const options = sectionOf(out, "Options:");
-  const spellings = [...options.matchAll(/^ {2}(?:(-\w), )?(--[a-z][-a-z]*)/gm)].flatMap(
-    ([, short, long]) => [...(short === undefined ? [] : [short]), long!],
-  );
+  const found = [...options.matchAll(/^ {2}(?:(-\w), )?(--[a-z][-a-z]*)/gm)];
+  const spellings = found.flatMap(([, short, long]) => [
+    ...(short === undefined ? [] : [short]),
+    long!,
+  ]);
   const commands = [...sectionOf(out, "Commands:").matchAll(/^ {2}([a-z][-a-z]*)/gm)]
     .map(([, name]) => name!)
     .filter((name) => name !== "help");
@@ -32,6 +35,7 @@ export async function readHelpPages(verb = ""): Promise<readonly HelpPage[]> {
     text: out,
     commands,
     spellings,
+    shorts: new Map(found.flatMap(([, short, long]) => (short ? [[long!, short]] : []))),
     flags: spellings.filter((flag) => flag.startsWith("--") && !COMMON.has(flag)),
   };
   const below: HelpPage[] = [];
