@@ -342,17 +342,17 @@ test("a virtual IP whose Service is gone is told as such", async () => {
 });
 
 test("with internalTrafficPolicy Local endpoints of other clusters are out (R50)", async () => {
-  const { world, east } = await open("east", "west");
-  await east.site.offer("web", ["10.1.0.1"], { internalTrafficPolicy: "Local" });
+  const { world, west } = await open("east", "west");
+  await west.site.offer("web", ["10.2.0.1"], { internalTrafficPolicy: "Local" });
   await world.pass(5);
   const observation = await observeCentral(world);
-  expect(at(observation, "in west", "policy").verdict).toBe("bad");
-  expect(at(observation, "in west").verdict).toBe("bad");
-  expect(at(observation, "in east").verdict).toBe("good");
-  expect(at(observation, "in east", "policy").verdict).toBe("unknown");
+  expect(at(observation, "in east", "policy").verdict).toBe("bad");
+  expect(at(observation, "in east").verdict).toBe("bad");
+  expect(at(observation, "in west").verdict).toBe("good");
+  expect(at(observation, "in west", "policy").verdict).toBe("unknown");
   const { findings } = viewStatus(observation);
   expect(findings.map(({ what, verdict }) => [what, verdict])).toEqual([
-    ["in west: policy", "bad"],
+    ["in east: policy", "bad"],
   ]);
 });
 

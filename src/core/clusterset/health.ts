@@ -172,7 +172,9 @@ function findServiceTrouble(
     if (verdict === "good") return;
     const next = words.next ?? parts.flatMap((part) => part.next ?? [])[0];
     // The same sentence twice is one cause, whatever is counted in front of it; the last says what to do about it.
-    found.set(why.replace(COUNTED, ""), {
+    const cause = why.replace(COUNTED, "");
+    if (found.get(cause)?.verdict === "bad" && verdict !== "bad") return;
+    found.set(cause, {
       about: "service",
       subject: service,
       verdict,
