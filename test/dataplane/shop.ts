@@ -21,6 +21,7 @@ import { type BackendOptions, renderBackends, renderStatefulBackends } from "./b
 import type { Bed, BedCluster } from "./bed.ts";
 import type { Engine } from "./engines.ts";
 import { MEMBERS, type MemberName } from "./plan.ts";
+import { canConnect } from "./probe.ts";
 import { Stream } from "./stream.ts";
 import { type CallerOptions, startCaller } from "./traffic.ts";
 import {
@@ -237,11 +238,13 @@ export class Shop {
     return this.get(id, SERVICE, derivedServiceName(key));
   }
 
-  /** IPv4, then IPv6. */
-  async vips(id: MemberName, name: string): Promise<readonly string[]> {
-    const ips = (await this.serviceImport(id, name))?.spec?.ips ?? [];
-    if (ips.length !== 2) throw new Error(`${name} has the virtual IPs ${ips.join(", ")} in ${id}`);
-    return ips;
+  /** IPv4, then IPv6, as soon as they are given. */
+  vips(id: MemberName, name: string): Promise<readonly string[]> {
+    return eventually(
+      `${name} has virtual IPs in ${id}`,
+      async () => requireTwo((await this.serviceImport(id, name))?.spec?.ips ?? []),
+      LIMIT_MS,
+    );
   }
 
   async exportCondition(
@@ -253,9 +256,25 @@ export class Shop {
     return status?.conditions?.find((condition) => condition.type === type);
   }
 
+  /**
+   * kube-proxy knows the virtual IPs. A caller that is quicker leaves connections behind that were never translated: the kernel
+   * remembers them for two minutes, and sends whoever gets the same port by chance the same way.
+   */
+  async #isRouted(id: MemberName, name: string): Promise<void> {
+    const { port } = SERVICE_PORTS.tcp;
+    for (const address of (await this.serviceImport(id, name))?.spec?.ips ?? []) {
+      await eventually(
+        `${id} has a way to ${address}`,
+        async () => requireTrue(await canConnect(this.cluster(id).plan.name, { address, port })),
+        LIMIT_MS,
+      );
+    }
+  }
+
   /** Asks from that cluster, by the name of the clusterset unless told otherwise. Resolves when every flow was answered. */
   async call(id: MemberName, name: string, options: Partial<CallerOptions> = {}): Promise<Stream> {
     const { namespace } = this;
+    await this.#isRouted(id, name);
     this.#callers += 1;
     const caller = await startCaller(this.cluster(id), {
       namespace,
@@ -284,6 +303,15 @@ export function isReady({ metadata, status }: Pod): boolean {
 
 function addressesOf({ status }: Pod): readonly string[] {
   return (status?.podIPs ?? []).map(({ ip }) => ip);
+}
+
+function requireTwo(ips: readonly string[]): readonly string[] {
+  expect(ips).toHaveLength(2);
+  return ips;
+}
+
+function requireTrue(isTrue: boolean): void {
+  expect(isTrue).toBe(true);
 }
 
 function expectPods(pods: readonly Pod[], count: number): void {
