@@ -2,7 +2,7 @@
 // Later writes need what earlier ones return (uid, virtual IP), so the shell plans again after it has written.
 //
 //   ServiceImport ─uid─▶ derived Service ─virtual IP─▶ ServiceImport.spec.ips ─▶ status
-//   EndpointSlices need only names, and go along with the first.
+//                                        └─▶ new EndpointSlices; without a derived Service they go along with the import
 
 import {
   type EndpointSlice,
@@ -131,12 +131,12 @@ function planPresence(
 ): Write[] {
   const { serviceImport, derived, slices } = input.observed;
   const ips = readOwnIps(input, view);
-  const isRemade = view.derivedName !== undefined && derived === undefined;
-  const shown = isRemade ? readKeptIps(input, view) : ips;
+  const isServiceAwaited = view.derivedName !== undefined && derived === undefined;
+  const shown = isServiceAwaited ? readKeptIps(input, view) : ips;
   const due = [
     ...planServiceImport(view, shown, serviceImport),
     ...planVirtualIp(input, view),
-    ...planSlices({ ...input, view }, slices),
+    ...planSlices({ ...input, view, isServiceAwaited }, slices),
   ];
   if (due.length > 0 || serviceImport === undefined) return due;
   const { clusters } = view;

@@ -42,6 +42,11 @@ export interface SlicesInput {
   readonly livenessOf: (cluster: ClusterId) => Liveness;
   /** Sources of which not everything is known yet: nothing of them may be taken away unless they are lost. */
   readonly isAwaited: (cluster: ClusterId) => boolean;
+  /**
+   * The derived Service is still to be made, and new slices wait for it. kube-proxy ends UDP flows that went nowhere when a Service
+   * gets endpoints; to endpoints that were there before the Service it does not, and a client that was too early is never answered.
+   */
+  readonly isServiceAwaited?: boolean;
 }
 
 export function planSlices(input: SlicesInput, observed: readonly EndpointSlice[]): Write[] {
@@ -54,6 +59,7 @@ export function planSlices(input: SlicesInput, observed: readonly EndpointSlice[
     if (actual !== undefined && actual.addressType !== slice.addressType) {
       writes.push(deletionOf(ENDPOINT_SLICE, actual));
     }
+    if (actual === undefined && input.isServiceAwaited === true) continue;
     if (actual === undefined || !isSameSlice(actual, slice)) writes.push(correct(actual, slice));
   }
   const left = observed.filter(({ metadata }) => !desired.has(metadata.name));
