@@ -48,11 +48,12 @@ export class Process {
     return doom.callsLeft > 0 ? false : doom.at;
   }
 
-  /** Its doom, now. */
+  /** Its doom, now; unless it was spared while its last call was under way. */
   meetDoom(): void {
     const doom = this.#doom;
+    if (doom === undefined) return;
     this.die();
-    doom?.onDeath();
+    doom.onDeath();
   }
 
   die(): void {

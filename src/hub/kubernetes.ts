@@ -217,7 +217,8 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
   async function sweep(): Promise<void> {
     requireSynced();
     for (const [cluster, service] of shares.listEndpointShares()) {
-      if (cluster === ownCluster && !own.has(service)) await withdraw(service);
+      const shared = own.get(service) ?? "withdrawn";
+      if (cluster === ownCluster && shared === "withdrawn") await withdraw(service);
     }
   }
 

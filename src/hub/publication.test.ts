@@ -275,19 +275,31 @@ describe("before the hub has been read", () => {
   });
 });
 
-test("R10: what a withdrawal that was cut short left behind is swept once everything is published", async () => {
-  await east.hub.publish(web());
-  await world.pass(1);
-  world.cluster.faults.add({
-    match: { verb: "delete", resource: "endpointshares" },
-    disconnect: true,
-    times: 1,
+describe("R10: what a withdrawal that was cut short left behind is swept once everything is published", () => {
+  async function cutShort(): Promise<void> {
+    await east.hub.publish(web());
+    await world.pass(1);
+    world.cluster.faults.add({
+      match: { verb: "delete", resource: "endpointshares" },
+      disconnect: true,
+      times: 1,
+    });
+    await expect(east.hub.withdraw(EAST, WEB)).rejects.toMatchObject({ code: "Unreachable" });
+    expect(await world.endpointShares()).toHaveLength(1);
+  }
+
+  test("by who did it, though it counts as withdrawn already", async () => {
+    await cutShort();
+    await east.hub.completeSync(EAST);
+    expect(await world.endpointShares()).toEqual([]);
   });
-  await expect(east.hub.withdraw(EAST, WEB)).rejects.toMatchObject({ code: "Unreachable" });
-  await east.hub.stop();
-  expect(await world.endpointShares()).toHaveLength(1);
-  const again = await world.start("east");
-  expect(again.hub.published(EAST).size).toBe(0);
-  await again.hub.completeSync(EAST);
-  expect(await world.endpointShares()).toEqual([]);
+
+  test("by the next one, who never heard of it", async () => {
+    await cutShort();
+    await east.hub.stop();
+    const again = await world.start("east");
+    expect(again.hub.published(EAST).size).toBe(0);
+    await again.hub.completeSync(EAST);
+    expect(await world.endpointShares()).toEqual([]);
+  });
 });
