@@ -31,14 +31,14 @@ const isEmpty = (world: ImportWorld): boolean =>
   RESOURCES.every((resource) => world.server.list(resource).length === 0);
 
 describe("the life of an import", () => {
-  test("R13, R57: import, derived Service, address and endpoints, status: each when the one before is there", () => {
+  test("R13, R57: import, derived Service, endpoints, address, status: each when the one before is there", () => {
     const world = settled();
     expect(names(world.server.log)).toEqual([
       "apply ServiceImport",
       "apply Service",
-      "apply ServiceImport",
       // After the Service, or kube-proxy would leave UDP clients that were too early without an answer.
       "apply EndpointSlice",
+      "apply ServiceImport",
       "apply ServiceImport",
     ]);
     expect(importOf(world)).toMatchObject({

@@ -1,8 +1,8 @@
 // Plan: everything this cluster knows about one service in, the writes that are due now out; empty when nothing differs.
 // Later writes need what earlier ones return (uid, virtual IP), so the shell plans again after it has written.
 //
-//   ServiceImport ─uid─▶ derived Service ─virtual IP─▶ ServiceImport.spec.ips ─▶ status
-//                                        └─▶ new EndpointSlices; without a derived Service they go along with the import
+//   ServiceImport ─uid─▶ derived Service ─▶ new EndpointSlices ─▶ ServiceImport.spec.ips ─▶ status
+//   Headless, without a derived Service: EndpointSlices, then the import.
 
 import {
   type EndpointSlice,
@@ -134,9 +134,10 @@ function planPresence(
   const isServiceAwaited = view.derivedName !== undefined && derived === undefined;
   const shown = isServiceAwaited ? readKeptIps(input, view) : ips;
   const due = [
+    // First, so that the import shows an address only when there is somebody behind it.
+    ...planSlices({ ...input, view, isServiceAwaited }, slices),
     ...planServiceImport(view, shown, serviceImport),
     ...planVirtualIp(input, view),
-    ...planSlices({ ...input, view, isServiceAwaited }, slices),
   ];
   if (due.length > 0 || serviceImport === undefined) return due;
   const { clusters } = view;
