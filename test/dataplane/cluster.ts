@@ -79,8 +79,11 @@ export async function startControl(plan: ClusterPlan, fabric: Fabric): Promise<B
       await control.revive();
     },
     async stop() {
-      await store.close();
-      await control.stop();
+      try {
+        await store.close();
+      } finally {
+        await control.stop();
+      }
     },
   };
 }
@@ -118,8 +121,11 @@ export async function startMember(options: {
           [currentProxy] = await Promise.all([startProxy(), kubelet.revive()]);
         },
         async stop() {
-          await kubelet.stop();
-          await base.stop();
+          try {
+            await kubelet.stop();
+          } finally {
+            await base.stop();
+          }
         },
       };
     } catch (error) {

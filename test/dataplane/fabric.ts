@@ -2,7 +2,7 @@
 // everywhere, service addresses nowhere. The bridge is in the test's own namespace, so that the test reaches every node and pod.
 
 import { readlinkSync } from "node:fs";
-import { runIp, setKernel } from "./ip.ts";
+import { runIp, runIpThroughout, setKernel } from "./ip.ts";
 import { type ClusterPlan, FABRIC4, FABRIC6 } from "./plan.ts";
 
 /** Set by `npm run test:dataplane`: the network namespace that the tests must not be in. */
@@ -21,6 +21,29 @@ const ROUTER = { "ipv4.ip_forward": 1, "ipv6.conf.all.forwarding": 1 };
 
 export async function startFabric(plans: readonly ClusterPlan[]): Promise<Fabric> {
   requireOwnNetwork();
+  const stop = (): Promise<void> =>
+    runIpThroughout([
+      // A link goes before its namespace: that one lives as long as anybody in it.
+      ...plans.flatMap(({ name }) => [`link del ${name}`, `netns del ${name}`]),
+      `link del ${BRIDGE}`,
+      "route del unreachable default",
+      "route del unreachable ::/0 metric 1",
+    ]);
+  try {
+    await connectNodes(plans);
+  } catch (error) {
+    // Of what was not made yet it cannot be said that it is gone.
+    await stop().catch(() => {});
+    throw error;
+  }
+  return {
+    unplug: ({ name }) => runIp([`link set ${name} down`]),
+    plugIn: ({ name }) => runIp([`link set ${name} up`]),
+    stop,
+  };
+}
+
+async function connectNodes(plans: readonly ClusterPlan[]): Promise<void> {
   await setKernel(ROUTER);
   await runIp([
     `link add ${BRIDGE} type bridge mcast_snooping 0`,
@@ -39,18 +62,6 @@ export async function startFabric(plans: readonly ClusterPlan[]): Promise<Fabric
     ]),
   ]);
   await Promise.all(plans.map((plan) => setUpNode(plan, plans)));
-  return {
-    unplug: ({ name }) => runIp([`link set ${name} down`]),
-    plugIn: ({ name }) => runIp([`link set ${name} up`]),
-    stop: () =>
-      runIp([
-        // A link goes before its namespace: that one lives as long as anybody in it.
-        ...plans.flatMap(({ name }) => [`link del ${name}`, `netns del ${name}`]),
-        `link del ${BRIDGE}`,
-        "route del unreachable default",
-        "route del unreachable ::/0 metric 1",
-      ]),
-  };
 }
 
 async function setUpNode(plan: ClusterPlan, all: readonly ClusterPlan[]): Promise<void> {

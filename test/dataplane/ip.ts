@@ -8,6 +8,11 @@ export function runIp(lines: readonly string[], netns?: string): Promise<void> {
   return runWithInput("ip", [...place, "-batch", "-"], `${lines.join("\n")}\n`);
 }
 
+/** Each line, whatever becomes of the others; fails at the end when one did. */
+export function runIpThroughout(lines: readonly string[]): Promise<void> {
+  return runWithInput("ip", ["-force", "-batch", "-"], `${lines.join("\n")}\n`);
+}
+
 /** Kernel settings of one network namespace, by their names under net. */
 export function setKernel(values: Readonly<Record<string, number>>, netns?: string): Promise<void> {
   const place = netns === undefined ? [] : ["nsenter", `--net=/run/netns/${netns}`];
