@@ -16,6 +16,8 @@ import { runProgram } from "./node.ts";
 import { type ClusterPlan, FABRIC4 } from "./plan.ts";
 
 const NAMESPACE = "kube-system";
+/** Its pod starts, kube-proxy learns of it, it learns of the cluster: one after the other, while all clusters start. */
+const LIMIT_MS = 180_000;
 
 /** Resolves when it answers over both of its service addresses. Needs kubelet and kube-proxy. */
 export async function startCoreDns(options: {
@@ -70,7 +72,8 @@ async function untilAnswers({ name, dns4, dns6 }: ClusterPlan): Promise<void> {
       while (!(await ask().catch(() => {}))) await new Promise((resolve) => setTimeout(resolve, 100));
     }
     Promise.all(process.argv.slice(1).map(untilAnswered));`;
-  await runProgram(name, { file: process.execPath, args: ["-e", script, dns4, `[${dns6}]:53`] });
+  const args = ["-e", script, dns4, `[${dns6}]:53`];
+  await runProgram(name, { file: process.execPath, args }, LIMIT_MS);
 }
 
 /** A kubeconfig in place of the files that a pod finds mounted, and no name server outside: there is none. */

@@ -1,16 +1,17 @@
 // Whoever of the chain is killed takes all with it: processes, networks, files. See tools/dataplane.ts for the chain.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { getProcessIdentity, isRunning } from "../controlplane/identity.ts";
 import { eventually } from "../scenarios/poll.ts";
 
 const FIXTURE = fileURLToPath(new URL("held.ts", import.meta.url));
+/** Node, a network and a daemon start on a busy machine. */
+const HOLD_MS = 60_000;
 /** In the order in which each started the next. */
 const CHAIN = ["npm", "the launcher", "unshare", "process 1", "the runner"] as const;
 
@@ -19,10 +20,20 @@ async function hold(): Promise<ChildProcess> {
   const script = '"$0" --import tsx "$1"; exit $?';
   const child = spawn("sh", ["-c", script, process.execPath, FIXTURE], {
     env: { ...process.env, npm_lifecycle_event: "test:dataplane" },
-    stdio: ["ignore", "pipe", "ignore"],
+    stdio: ["ignore", "pipe", "pipe"],
   });
-  const [line] = await once(createInterface(child.stdout), "line");
-  expect(line).toBe("holding");
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const said: string[] = [];
+  for (const output of [child.stdout, child.stderr]) {
+    createInterface(output).on("line", (line) => said.push(line));
+  }
+  await eventually(
+    'it says "holding"',
+    () => {
+      if (!said.includes("holding")) throw new Error(`It said:\n${said.join("\n")}`);
+    },
+    HOLD_MS,
+  );
   return child;
 }
 

@@ -13,8 +13,6 @@ export interface Program {
   readonly name: string;
   readonly file: string;
   readonly args: readonly string[];
-  /** Besides what this process has. */
-  readonly env?: Readonly<Record<string, string>>;
 }
 
 export interface NodeProgram {
@@ -31,15 +29,10 @@ export async function startProgram(
   place: { readonly daemons: Daemons; readonly logsPath: string; readonly netns?: string },
 ): Promise<NodeProgram> {
   const { daemons, logsPath, netns } = place;
-  const { name, env = {} } = program;
+  const { name, file, args } = program;
   const logPath = join(logsPath, `${name}.log`);
-  const assignments = Object.entries(env).map(([key, value]) => `${key}=${value}`);
-  const command = { file: "env", args: [...assignments, program.file, ...program.args] };
-  await daemons.start({
-    name,
-    ...(netns === undefined ? command : inNamespace(netns, command)),
-    log: logPath,
-  });
+  const command = netns === undefined ? { file, args } : inNamespace(netns, { file, args });
+  await daemons.start({ name, ...command, log: logPath });
   return {
     name,
     logPath,
@@ -49,13 +42,13 @@ export async function startProgram(
 }
 
 /** To its end; answers what it printed, and fails when it does. */
-export function runProgram(netns: string, program: CommandLine): Promise<string> {
+export function runProgram(netns: string, program: CommandLine, limitMs = RUN_MS): Promise<string> {
   const { file, args } = inNamespace(netns, program);
   return new Promise((resolve, reject) => {
     execFile(
       file,
       [...args],
-      { timeout: RUN_MS, killSignal: "SIGKILL" },
+      { timeout: limitMs, killSignal: "SIGKILL" },
       (error, stdout, stderr) => {
         if (error === null) resolve(stdout);
         else reject(new Error(`${program.file} in ${netns} failed: ${stderr}`, { cause: error }));
