@@ -23,8 +23,8 @@ export interface Engine {
   /** On the spot, with all that was going on. */
   killHub(): Promise<void>;
   reviveHub(): Promise<void>;
-  /** What runs for that member is killed and started anew. */
-  restart(id: MemberName): Promise<void>;
+  /** Killed and started anew. Only where there are agents. */
+  readonly restartAgent?: (id: MemberName) => Promise<void>;
   /** What died with that member is started again. */
   reviveWith(id: MemberName): Promise<void>;
 }
@@ -43,17 +43,11 @@ async function startCentral(bed: Bed): Promise<Engine> {
   const start = (): Promise<NodeProgram> =>
     bed.runInFabric({ name: "central", file: process.execPath, args });
   let central = await start();
-  const killHub = (): Promise<void> => central.stop("SIGKILL");
-  const reviveHub = async (): Promise<void> => {
-    central = await start();
-  };
   return {
     mode: "central",
-    killHub,
-    reviveHub,
-    async restart() {
-      await killHub();
-      await reviveHub();
+    killHub: () => central.stop("SIGKILL"),
+    async reviveHub() {
+      central = await start();
     },
     reviveWith: async () => {},
   };
@@ -88,7 +82,7 @@ async function startAgents(bed: Bed): Promise<Engine> {
     mode: "agents",
     killHub: () => hub.kill(),
     reviveHub: () => hub.revive(),
-    async restart(id) {
+    async restartAgent(id) {
       await agents.get(id)?.stop("SIGKILL");
       await start(id);
     },
