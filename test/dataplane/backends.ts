@@ -1,19 +1,16 @@
 // Backends, as what their users write: a node and a few wishes in, a Deployment or a StatefulSet out. Pure.
 
 import type { NodePlan } from "./podnetwork.ts";
-import type { FlowProtocol } from "./programs/tally.ts";
 import type { Workload } from "./workload.ts";
 
 export interface BackendOptions {
   readonly namespace: string;
   readonly name: string;
   readonly replicas: number;
-  /** Extra labels of the Pods besides `app: <name>`. */
-  readonly labels?: Readonly<Record<string, string>>;
-  /** All when absent. */
-  readonly protocols?: readonly FlowProtocol[];
   /** How long it goes on serving after SIGTERM; 0: it ends on the spot. 4000 when absent. */
   readonly drainMs?: number;
+  /** Whether it says that it is ready meanwhile. */
+  readonly staysReady?: boolean;
 }
 
 interface Place {
@@ -61,11 +58,13 @@ export function renderStatefulBackends(
 }
 
 function renderTemplate({ plan }: Place, options: BackendOptions) {
-  const { name, labels, protocols, drainMs = DRAIN_MS } = options;
-  const env = [{ name: "DRAIN_MS", value: String(drainMs) }];
-  if (protocols !== undefined) env.push({ name: "PORTS", value: protocols.join(",") });
+  const { name, drainMs = DRAIN_MS, staysReady = false } = options;
+  const env = [
+    { name: "DRAIN_MS", value: String(drainMs) },
+    { name: "STAYS_READY", value: String(staysReady) },
+  ];
   return {
-    metadata: { labels: { ...labels, app: name } },
+    metadata: { labels: { app: name } },
     spec: {
       nodeName: plan.name,
       terminationGracePeriodSeconds: GRACE_SECONDS,

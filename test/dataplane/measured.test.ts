@@ -3,9 +3,10 @@
 import { describe, expect, test } from "vitest";
 import {
   addressesOf,
+  answerersOf,
   clustersOf,
   countFailed,
-  countInFlight,
+  countLostInMoves,
   failuresBeyondFlight,
   failuresOf,
   isAnsweredBy,
@@ -21,6 +22,7 @@ function aFlow(fields: Partial<FlowTally> = {}): FlowTally {
     family: 4,
     sent: 0,
     failed: 0,
+    lostInMove: 0,
     inFlight: 0,
     longestGapMs: 0,
     byPod: {},
@@ -72,44 +74,32 @@ test("failures of all windows are counted, told in words, and the last of them i
   ]);
 });
 
-describe("a request that failed was in flight", () => {
+describe("a flow may lose the datagrams that were under way when it moved", () => {
   const lost = { atMs: 1_000, reason: "timeout", what: "no answer within 1000 ms" } as const;
-  const aLoss = { sent: 9, failed: 1, failedBy: { timeout: 1 }, failures: [lost] };
-  const before = aTally(aFlow({ protocol: "udp", sent: 9, byPod: { "west/web-0": 9 } }));
-  const after = { "edge/web-0": 8 };
+  const aLoss = { protocol: "udp", sent: 9, failed: 1, failures: [lost] } as const;
 
-  test("when it was a datagram without an answer, and its flow moved to another pod", () => {
-    const windows = [before, aTally(aFlow({ protocol: "udp", ...aLoss, byPod: after }))];
-    expect(failuresBeyondFlight(windows)).toEqual([]);
-    expect(countInFlight(windows)).toBe(1);
+  test("and nothing else", () => {
+    const moved = aTally(aFlow({ ...aLoss, lostInMove: 1 }));
+    expect(failuresBeyondFlight([moved])).toEqual([]);
+    expect(failuresBeyondFlight([moved, aTally(aFlow(aLoss))])).toHaveLength(2);
+    expect(countLostInMoves([moved, moved, aTally(aFlow(aLoss))])).toBe(2);
   });
 
-  const notInFlight: Readonly<Record<string, Partial<FlowTally>>> = {
-    "the flow stayed where it was": { ...aLoss, byPod: { "west/web-0": 8 } },
-    "it is more than one for each move": {
-      ...aLoss,
-      failed: 2,
-      failedBy: { timeout: 2 },
-      failures: [lost, lost],
-      byPod: after,
-    },
-    "it was refused": {
-      ...aLoss,
-      failedBy: { refused: 1 },
-      failures: [{ ...lost, reason: "refused" }],
-      byPod: after,
-    },
-  };
-  test.each(Object.entries(notInFlight))("but not when %s", (_, fields) => {
-    const windows = [before, aTally(aFlow({ protocol: "udp", ...fields }))];
-    expect(failuresBeyondFlight(windows)).toHaveLength(fields.failed!);
-    expect(countInFlight(windows)).toBe(0);
+  test("also when the move shows in the window after the loss", () => {
+    const after = aTally(aFlow({ protocol: "udp", sent: 9, lostInMove: 1 }));
+    expect(failuresBeyondFlight([aTally(aFlow(aLoss)), after])).toEqual([]);
   });
 
-  test("but never a connection", () => {
-    const windows = [before, aTally(aFlow({ ...aLoss, byPod: { ...after, "west/web-0": 1 } }))];
-    expect(failuresBeyondFlight(windows)).toHaveLength(1);
+  test("but none for another flow", () => {
+    const windows = [aTally(aFlow({ ...aLoss, lostInMove: 1 }), aFlow({ ...aLoss, family: 6 }))];
+    expect(failuresBeyondFlight(windows)).toEqual([expect.stringContaining("udp over IPv6")]);
   });
+});
+
+test("who answers is told over all windows, by protocol", () => {
+  const windows = [aTally(WEST_AND_EDGE), aTally(aFlow({ byPod: { "west/web-0": 1 } }))];
+  expect(answerersOf(windows, ["tcp"])).toEqual(["edge", "west"]);
+  expect(answerersOf(windows, ["udp", "http"])).toEqual([]);
 });
 
 test("addresses are told apart by family, each once", () => {

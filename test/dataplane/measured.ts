@@ -32,6 +32,18 @@ export function over(protocols: readonly FlowProtocol[], isRight: IsRight): IsRi
   return (flow) => !protocols.includes(flow.protocol) || isRight(flow);
 }
 
+/** Who answered flows of these protocols in any of the windows. */
+export function answerersOf(
+  tallies: readonly Tally[],
+  protocols: readonly FlowProtocol[],
+): readonly string[] {
+  const flows = tallies.flatMap((tally) => tally.flows);
+  const clusters = flows
+    .filter(({ protocol }) => protocols.includes(protocol))
+    .flatMap((flow) => clustersOf(flow));
+  return [...new Set(clusters)].toSorted();
+}
+
 /** "tcp over IPv4" */
 export function nameOf({ protocol, family }: FlowTally): string {
   return `${protocol} over IPv${family}`;
@@ -48,40 +60,28 @@ export function failuresOf(tally: Tally): readonly string[] {
   );
 }
 
-/**
- * All but the datagrams that were under way when their flow moved. kube-proxy forgets a UDP flow when its backend goes, and the
- * answer that comes after that finds no way back: one for each move, and a flow that was with n backends moved n - 1 times at
- * least. No move loses a connection, or a datagram that was sent later.
- */
+/** Of every flow that lost more than the datagrams that were under way when it moved. */
 export function failuresBeyondFlight(tallies: readonly Tally[]): readonly string[] {
   return tallies.flatMap((tally) => {
-    const flows = tally.flows.filter(
-      (flow) => countMoves(tallies, flow) < countLost(tallies, flow),
-    );
+    const flows = tally.flows.filter((flow) => !hasLostInMovesOnly(sameFlows(tallies, flow)));
     return failuresOf({ ...tally, flows });
   });
 }
 
-export function countInFlight(tallies: readonly Tally[]): number {
-  const flows = tallies[0]?.flows ?? [];
-  return flows.reduce((sum, flow) => {
-    const lost = countLost(tallies, flow);
-    return sum + (lost <= countMoves(tallies, flow) ? lost : 0);
-  }, 0);
+function hasLostInMovesOnly(windows: readonly FlowTally[]): boolean {
+  return sum(windows, ({ failed }) => failed) === sum(windows, ({ lostInMove }) => lostInMove);
 }
 
-function countMoves(tallies: readonly Tally[], flow: FlowTally): number {
-  if (flow.protocol !== "udp") return 0;
-  const pods = sameFlows(tallies, flow).flatMap(podsOf);
-  return Math.max(new Set(pods).size - 1, 0);
+/** Datagrams that were under way when their flow moved. */
+export function countLostInMoves(tallies: readonly Tally[]): number {
+  return sum(
+    tallies.flatMap(({ flows }) => flows),
+    ({ lostInMove }) => lostInMove,
+  );
 }
 
-/** Anything but silence is no datagram that got lost. */
-function countLost(tallies: readonly Tally[], flow: FlowTally): number {
-  const flows = sameFlows(tallies, flow);
-  const isSilence = flows.every(({ failed, failedBy }) => failed === (failedBy.timeout ?? 0));
-  const failed = flows.reduce((sum, each) => sum + each.failed, 0);
-  return isSilence || failed === 0 ? failed : Infinity;
+function sum(flows: readonly FlowTally[], count: (flow: FlowTally) => number): number {
+  return flows.reduce((total, flow) => total + count(flow), 0);
 }
 
 function sameFlows(tallies: readonly Tally[], flow: FlowTally): readonly FlowTally[] {
@@ -89,7 +89,10 @@ function sameFlows(tallies: readonly Tally[], flow: FlowTally): readonly FlowTal
 }
 
 export function countFailed(tallies: readonly Tally[]): number {
-  return tallies.flatMap(({ flows }) => flows).reduce((sum, { failed }) => sum + failed, 0);
+  return sum(
+    tallies.flatMap(({ flows }) => flows),
+    ({ failed }) => failed,
+  );
 }
 
 /** By the wall clock; undefined when nothing failed. */

@@ -41,7 +41,7 @@ const DRAIN_MS = 12_000;
 
 export interface Offer {
   readonly replicas?: number;
-  readonly protocols?: BackendOptions["protocols"];
+  readonly staysReady?: boolean;
   readonly spec?: ServiceSpec;
 }
 
@@ -62,6 +62,12 @@ export class Shop {
     const shop = new Shop(bed, engine, namespace);
     await Promise.all(MEMBERS.map((id) => shop.store(id).create(NAMESPACE, aNamespace(namespace))));
     return shop;
+  }
+
+  /** Backends of a story that is over need not run on; nobody waits for their end, or asks whether there is power for it. */
+  leave(): void {
+    const ends = MEMBERS.map((id) => this.store(id).delete(NAMESPACE, { name: this.namespace }));
+    void Promise.allSettled(ends);
   }
 
   get streams(): readonly Stream[] {
@@ -131,9 +137,8 @@ export class Shop {
     await this.podsAreReady(id, name, offer.replicas ?? 1);
   }
 
-  #backends(name: string, { replicas = 1, protocols }: Offer): BackendOptions {
-    const { namespace } = this;
-    return { namespace, name, replicas, drainMs: DRAIN_MS, ...(protocols && { protocols }) };
+  #backends(name: string, { replicas = 1, staysReady = false }: Offer): BackendOptions {
+    return { namespace: this.namespace, name, replicas, staysReady, drainMs: DRAIN_MS };
   }
 
   async export(id: MemberName, name: string): Promise<void> {
@@ -261,8 +266,9 @@ export class Shop {
    * remembers them for two minutes, and sends whoever gets the same port by chance the same way.
    */
   async #isRouted(id: MemberName, name: string): Promise<void> {
+    if ((await this.serviceImport(id, name))?.spec?.type === "Headless") return;
     const { port } = SERVICE_PORTS.tcp;
-    for (const address of (await this.serviceImport(id, name))?.spec?.ips ?? []) {
+    for (const address of await this.vips(id, name)) {
       await eventually(
         `${id} has a way to ${address}`,
         async () => requireTrue(await canConnect(this.cluster(id).plan.name, { address, port })),
@@ -289,9 +295,7 @@ export class Shop {
     });
     const stream = new Stream(caller);
     this.#streams.push(stream);
-    await stream.answers();
-    // What failed before the first answer is the start of the service and no disturbance of it.
-    await caller.mark();
+    await stream.begin();
     return stream;
   }
 }

@@ -5,6 +5,7 @@ import type { Bed } from "./bed.ts";
 import type { Engine } from "./engines.ts";
 import { ROWS_FILE } from "./printer.ts";
 import { Shop } from "./shop.ts";
+import type { Stream } from "./stream.ts";
 import { encodeRows, type Row, toRows } from "./table.ts";
 
 export interface StoryWorld {
@@ -29,9 +30,10 @@ export async function tell(world: StoryWorld, name: string, story: Story): Promi
   } finally {
     lost = await endTraffic(shop);
     const about = { story: name, mode: engine.mode, proxy: bed.proxy };
-    const windows = shop.streams.flatMap((stream) => stream.windows);
-    const notes = [note, describeFlight(shop)].filter((each) => each !== undefined);
+    const windows = shop.streams.flatMap((stream) => stream.counted);
+    const notes = [note, ...describeFailures(shop)].filter((each) => each !== undefined);
     record(toRows(notes.length === 0 ? about : { ...about, note: notes.join("; ") }, windows));
+    shop.leave();
   }
   for (const stream of shop.streams) stream.requireNoFailure();
   if (lost.length > 0) {
@@ -45,9 +47,16 @@ async function endTraffic(shop: Shop): Promise<readonly unknown[]> {
   return ends.flatMap((end) => (end.status === "rejected" ? [end.reason as unknown] : []));
 }
 
-function describeFlight({ streams }: Shop): string | undefined {
-  const count = streams.reduce((sum, stream) => sum + stream.countInFlight(), 0);
-  return count === 0 ? undefined : `${count} over UDP in flight when the flow moved`;
+/** Those that neither end the story nor speak for themselves in the table. */
+function describeFailures({ streams }: Shop): readonly string[] {
+  const sum = (count: (stream: Stream) => number): number =>
+    streams.reduce((total, stream) => total + count(stream), 0);
+  const inFlight = sum((stream) => stream.countLostInMoves());
+  const atStart = sum((stream) => stream.countFailedAtStart());
+  return [
+    ...(inFlight > 0 ? [`${inFlight} over UDP in flight when the flow moved`] : []),
+    ...(atStart > 0 ? [`besides, ${atStart} failed before a caller's first answers`] : []),
+  ];
 }
 
 /** The table is printed when all is over. */

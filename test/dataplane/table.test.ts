@@ -10,6 +10,7 @@ function aFlow(wishes: Partial<FlowTally>): FlowTally {
     family: 4,
     sent: 0,
     failed: 0,
+    lostInMove: 0,
     inFlight: 0,
     longestGapMs: 0,
     byPod: {},

@@ -7,6 +7,7 @@ const FLOW: FlowTally = {
   family: 6,
   sent: 12,
   failed: 2,
+  lostInMove: 0,
   inFlight: 1,
   longestGapMs: 1400,
   byPod: { "west/web-0": 7, "east/web-1": 3 },
@@ -20,7 +21,7 @@ function aTally(wishes: Partial<FlowTally> = {}): Tally {
 }
 
 test("counts that add up are believed", () => {
-  expect(() => requireSound("east/caller", aTally())).not.toThrow();
+  expect(() => requireSound("east/caller", aTally(), 0)).not.toThrow();
 });
 
 test.each<[string, Partial<FlowTally>]>([
@@ -28,8 +29,14 @@ test.each<[string, Partial<FlowTally>]>([
   ["an answer that nobody asked for", { byPod: { "west/web-0": 11 } }],
   ["a failure without a reason", { failed: 3, sent: 13 }],
 ])("%s is not believed", (_, wishes) => {
-  expect(() => requireSound("east/caller", aTally(wishes))).toThrow(
+  expect(() => requireSound("east/caller", aTally(wishes), 0)).toThrow(
     "The counts of east/caller do not add up",
+  );
+});
+
+test("counts after a window that nobody has seen are not believed", () => {
+  expect(() => requireSound("east/caller", { ...aTally(), window: 3 }, 2)).toThrow(
+    "A window of east/caller has ended whose counts never arrived",
   );
 });
 

@@ -2,8 +2,11 @@
 
 import type { FlowTally, Tally } from "./programs/tally.ts";
 
-/** A tally that does not add up says nothing about anything. */
-export function requireSound(caller: string, tally: Tally): void {
+/** A tally that does not add up says nothing about anything; nor does one before which another was lost on its way. */
+export function requireSound(caller: string, tally: Tally, window: number): void {
+  if (tally.window !== window) {
+    throw new Error(`A window of ${caller} has ended whose counts never arrived: they are lost.`);
+  }
   for (const flow of tally.flows) {
     const answers = Object.values(flow.byPod).reduce((sum, count) => sum + count, 0);
     const failures = Object.values(flow.failedBy).reduce((sum, count) => sum + count, 0);

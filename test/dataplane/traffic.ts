@@ -3,6 +3,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { type Pod, POD } from "../../src/api/builtin.ts";
 import type { KubeClient } from "../../src/kube/client.ts";
+import { eventually } from "../scenarios/poll.ts";
 import { RUN_POD, type RunPod } from "./pod.ts";
 import type { NodePlan } from "./podnetwork.ts";
 import { type CallerOrders, PORTS, READY_PORT } from "./programs/ports.ts";
@@ -26,14 +27,10 @@ export interface CallerOptions {
   readonly ports?: Partial<Readonly<Record<FlowProtocol, number>>>;
   /** All when absent. */
   readonly protocols?: readonly FlowProtocol[];
-  /** Both when absent. */
-  readonly families?: readonly Family[];
   /** Name servers instead of the cluster's DNS service. */
   readonly dns?: Partial<Readonly<Record<Family, string>>>;
   /** From the beginning of one request to that of the next; 100 when absent. */
   readonly everyMs?: number;
-  /** Of a whole request, with the question for its name; 1000 when absent. */
-  readonly timeoutMs?: number;
 }
 
 export interface Caller {
@@ -70,13 +67,15 @@ export async function startCaller(
   const ask = (wish: "GET /tally" | "POST /mark"): Promise<Tally> =>
     fetchTally({ caller: name, address, port: READY_PORT, wish });
   const { caller: id } = await ask("GET /tally");
+  let marks = 0;
 
   async function askTheSame(wish: "GET /tally" | "POST /mark"): Promise<Tally> {
     const tally = await ask(wish);
     if (tally.caller !== id) {
       throw new Error(`${name} was started anew, and what it had counted is lost.`);
     }
-    requireSound(name, tally);
+    requireSound(name, tally, marks);
+    if (wish === "POST /mark") marks += 1;
     return tally;
   }
 
@@ -98,13 +97,11 @@ export async function startCaller(
       }
     },
     async stop() {
-      const tally = await askTheSame("POST /mark");
-      await store.delete(POD, { namespace, name: options.name });
-      await waitFor(`${name} is gone`, async () => {
-        const pod = await store.get(POD, { namespace, name: options.name });
-        return pod === undefined ? true : undefined;
-      });
-      return tally;
+      try {
+        return await askTheSame("POST /mark");
+      } finally {
+        await endPod(cluster, { namespace, name: options.name });
+      }
     },
   };
 }
@@ -114,10 +111,8 @@ function renderCaller(plan: NodePlan, options: CallerOptions): RunPod {
     target: options.target,
     ports: { ...PORTS, ...options.ports },
     protocols: options.protocols ?? ["tcp", "udp", "http"],
-    families: options.families ?? [4, 6],
     dns: { 4: options.dns?.[4] ?? plan.dns4, 6: options.dns?.[6] ?? plan.dns6 },
     everyMs: options.everyMs ?? 100,
-    timeoutMs: options.timeoutMs ?? 1000,
   };
   return {
     apiVersion: "v1",
@@ -139,27 +134,34 @@ function renderCaller(plan: NodePlan, options: CallerOptions): RunPod {
   };
 }
 
-/** The Pod's IPv4 address. */
-function waitForReady(
-  { store }: TrafficCluster,
-  ref: { readonly namespace: string; readonly name: string },
-): Promise<string> {
-  return waitFor(`Pod ${ref.name} is ready`, async () => {
-    const pod: Pod | undefined = await store.get(POD, ref);
-    const conditions = pod?.status?.conditions ?? [];
-    const isReady = conditions.some(({ type, status }) => type === "Ready" && status === "True");
-    return isReady ? pod?.status?.podIP : undefined;
-  });
+interface PodRef {
+  readonly namespace: string;
+  readonly name: string;
 }
 
-async function waitFor<T>(what: string, ask: () => Promise<T | undefined>): Promise<T> {
-  const giveUpAt = performance.now() + LIMIT_MS;
-  for (;;) {
-    const found = await ask();
-    if (found !== undefined) return found;
-    if (performance.now() > giveUpAt) {
-      throw new Error(`Not within ${LIMIT_MS / 1000} s: ${what}; the kubelet's log may say why.`);
-    }
-    await pause(POLL_MS);
-  }
+/** The Pod's IPv4 address. */
+function waitForReady({ store }: TrafficCluster, ref: PodRef): Promise<string> {
+  return eventually(
+    `Pod ${ref.name} is ready`,
+    async () => {
+      const pod: Pod | undefined = await store.get(POD, ref);
+      const conditions = pod?.status?.conditions ?? [];
+      const isReady = conditions.some(({ type, status }) => type === "Ready" && status === "True");
+      if (isReady && pod?.status?.podIP !== undefined) return pod.status.podIP;
+      throw new Error("It is not; the kubelet's log may say why.");
+    },
+    LIMIT_MS,
+  );
+}
+
+async function endPod({ store }: TrafficCluster, ref: PodRef): Promise<void> {
+  await store.delete(POD, ref);
+  await eventually(
+    `Pod ${ref.name} is gone`,
+    async () => {
+      if ((await store.get(POD, ref)) === undefined) return;
+      throw new Error("It is there; the kubelet's log may say why.");
+    },
+    LIMIT_MS,
+  );
 }

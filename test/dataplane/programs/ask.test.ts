@@ -39,7 +39,7 @@ async function aBackend(): Promise<Readonly<Record<FlowProtocol, number>>> {
   const options = { cluster: "west", pod: "web-0", ports, drainMs: 0, lingerMs: 0 };
   const backend = await startBackend(options);
   onTestFinished(() => backend.drain());
-  return backend.ports as Readonly<Record<FlowProtocol, number>>;
+  return backend.ports;
 }
 
 async function listen(server: Server): Promise<number> {

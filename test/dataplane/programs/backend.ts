@@ -2,17 +2,17 @@
 // that drains on SIGTERM, or just ends when it is to drain for no time.
 
 import { createServer } from "node:net";
-import { READY_PORT, readBackendOptions } from "./ports.ts";
+import { READY_PORT, readBackendOrders } from "./ports.ts";
 import { startBackend } from "./serve.ts";
 
-const options = readBackendOptions(process.env);
-const backend = await startBackend(options);
+const orders = readBackendOrders(process.env);
+const backend = await startBackend(orders);
 // Ready means: everything listens.
 const readiness = createServer((socket) => socket.destroy()).listen(READY_PORT, "::");
 
 process.on("SIGTERM", () => {
-  if (options.drainMs === 0) process.exit(0);
+  if (orders.drainMs === 0) process.exit(0);
   // It serves on; but kube-proxy leaves UDP flows with whoever is ready, on its way out or not.
-  readiness.close();
+  if (!orders.staysReady) readiness.close();
   void backend.drain().then(() => process.exit(0));
 });

@@ -6,23 +6,25 @@ import { createAsker } from "./ask.ts";
 import { startCalling } from "./call.ts";
 import { READY_PORT, readCallerOrders } from "./ports.ts";
 
-const { target, ports, protocols, families, dns, everyMs, timeoutMs } = readCallerOrders(
-  process.env,
-);
+const FAMILIES = [4, 6] as const;
+/** Of a whole request, with the question for its name. */
+const TIMEOUT_MS = 1_000;
+
+const { target, ports, protocols, dns, everyMs } = readCallerOrders(process.env);
 const calling = startCalling({
   id: `${process.pid}-${Date.now()}`,
   everyMs,
-  hangMs: 3 * timeoutMs + 10_000,
+  hangMs: 3 * TIMEOUT_MS + 10_000,
   onHang(what) {
     process.stderr.write(`${what}\n`);
     process.exit(1);
   },
-  flows: families.flatMap((family) =>
+  flows: FAMILIES.flatMap((family) =>
     protocols.map((protocol) => ({
       flow: { protocol, family },
       asker: createAsker(
         { protocol, family },
-        { name: target, port: ports[protocol], dns: dns[family], timeoutMs },
+        { name: target, port: ports[protocol], dns: dns[family], timeoutMs: TIMEOUT_MS },
       ),
     })),
   ),

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { expect, onTestFinished, test } from "vitest";
 import { type Says, startNameServer } from "../nameServer.ts";
 import { createAsker } from "./ask.ts";
-import { readBackendOptions } from "./ports.ts";
+import { readBackendOrders } from "./ports.ts";
 import { type Backend, startBackend } from "./serve.ts";
 import type { FlowProtocol } from "./tally.ts";
 
@@ -18,7 +18,7 @@ function aBackend(wishes: { readonly drainMs: number; readonly lingerMs: number 
 
 async function askOnce(protocol: FlowProtocol, backend: Backend) {
   const { address: dns } = await startNameServer(HERE);
-  const port = backend.ports[protocol] ?? 0;
+  const port = backend.ports[protocol];
   const asker = createAsker({ protocol, family: 4 }, { name: "web", port, dns, timeoutMs: 30_000 });
   onTestFinished(() => asker.close());
   return asker.ask();
@@ -36,9 +36,9 @@ test("while it drains it serves as before, and tells connections that are kept o
   const backend = await aBackend({ drainMs: 60_000, lingerMs: 0 });
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   onTestFinished(() => agent.destroy());
-  const before = await getHttp(backend.ports.http ?? 0, agent);
+  const before = await getHttp(backend.ports.http, agent);
   void backend.drain();
-  const after = await getHttp(backend.ports.http ?? 0, agent);
+  const after = await getHttp(backend.ports.http, agent);
   expect(before.headers.connection).toBe("keep-alive");
   expect(after.headers.connection).toBe("close");
   for (const protocol of PROTOCOLS) {
@@ -56,25 +56,26 @@ test("when it has drained, nobody is let in any more", async () => {
 
 test("a connection without a request does not keep it from ending", async () => {
   const backend = await aBackend({ drainMs: 0, lingerMs: 10 });
-  const idle = [backend.ports.tcp, backend.ports.http].map((port) =>
-    connect(port ?? 0, "127.0.0.1"),
-  );
+  const idle = [backend.ports.tcp, backend.ports.http].map((port) => connect(port, "127.0.0.1"));
   onTestFinished(() => idle.forEach((socket) => socket.destroy()));
   await Promise.all(idle.map((socket) => once(socket, "connect")));
   await expect(backend.drain()).resolves.toBeUndefined();
 });
 
-test("a backend listens where it was told to, and says what it does not understand", () => {
+test("a backend knows who it is and where to listen, and says what it does not understand", () => {
   const environment = { NODE_NAME: "west", POD_NAME: "web-0" };
-  expect(readBackendOptions(environment)).toMatchObject({
+  expect(readBackendOrders(environment)).toMatchObject({
     cluster: "west",
     pod: "web-0",
     ports: { tcp: 7000, udp: 7001, http: 8080 },
     drainMs: 4000,
   });
-  const only = readBackendOptions({ ...environment, PORTS: "http", DRAIN_MS: "0" });
-  expect(only).toMatchObject({ ports: { http: 8080 }, drainMs: 0 });
-  expect(Object.keys(only.ports)).toEqual(["http"]);
-  expect(() => readBackendOptions({ PORTS: "sctp" })).toThrow(/tcp,udp,http/);
-  expect(() => readBackendOptions({ DRAIN_MS: "soon" })).toThrow(/milliseconds/);
+  expect(readBackendOrders({ DRAIN_MS: "0" })).toMatchObject({ drainMs: 0 });
+  expect(() => readBackendOrders({ DRAIN_MS: "soon" })).toThrow(/milliseconds/);
+});
+
+test("a backend says that it is going unless it was told to stay ready", () => {
+  expect(readBackendOrders({})).toMatchObject({ staysReady: false });
+  expect(readBackendOrders({ STAYS_READY: "false" })).toMatchObject({ staysReady: false });
+  expect(readBackendOrders({ STAYS_READY: "true" })).toMatchObject({ staysReady: true });
 });

@@ -3,7 +3,7 @@
 //
 //   serving ── drain ──▶ serving, HTTP says "close" ── drainMs ──▶ no new connections ── all closed, or lingerMs ──▶ ended
 
-import { createSocket, type Socket as UdpSocket } from "node:dgram";
+import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
@@ -11,11 +11,11 @@ import { setTimeout as pause } from "node:timers/promises";
 import { encodeAnswer, MAX_BYTES, plainAddress } from "./answer.ts";
 import type { FlowProtocol } from "./tally.ts";
 
-export interface BackendOptions {
+export interface ServeOptions {
   readonly cluster: string;
   readonly pod: string;
-  /** What listens, and where; 0 for any free port. */
-  readonly ports: Partial<Readonly<Record<FlowProtocol, number>>>;
+  /** 0 for any free port. */
+  readonly ports: Readonly<Record<FlowProtocol, number>>;
   readonly drainMs: number;
   /** How long connections may take to end after that. */
   readonly lingerMs: number;
@@ -23,7 +23,7 @@ export interface BackendOptions {
 
 export interface Backend {
   /** As bound. */
-  readonly ports: Partial<Readonly<Record<FlowProtocol, number>>>;
+  readonly ports: Readonly<Record<FlowProtocol, number>>;
   /** Resolves when all is closed. */
   drain(): Promise<void>;
 }
@@ -33,12 +33,10 @@ const KEEP_ALIVE_MS = 120_000;
 /** The most it lets in; a caller has one of each. */
 const MAX_CONNECTIONS = 1000;
 
-export async function startBackend(options: BackendOptions): Promise<Backend> {
+export async function startBackend(options: ServeOptions): Promise<Backend> {
   const { cluster, pod, drainMs, lingerMs } = options;
-  const ports: Partial<Record<FlowProtocol, number>> = {};
   const connections = new Set<Socket>();
   const servers: Server[] = [];
-  let udp: UdpSocket | undefined;
   let isDraining = false;
 
   const answer = (from: string | undefined, nonce: string): string =>
@@ -75,37 +73,29 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
     return (server.address() as AddressInfo).port;
   }
 
-  if (options.ports.tcp !== undefined) {
-    ports.tcp = await listen(createServer(serveLines), options.ports.tcp);
-  }
-  if (options.ports.http !== undefined) {
-    const server = createHttpServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
-      const nonce = new URL(request.url ?? "/", "http://backend").searchParams.get("nonce") ?? "";
-      if (isDraining) response.setHeader("connection", "close");
-      response.setHeader("content-type", "application/json");
-      response.end(answer(request.socket.remoteAddress, nonce));
-    });
-    server.on("connection", track);
-    ports.http = await listen(server, options.ports.http);
-  }
-  if (options.ports.udp !== undefined) {
-    const socket = createSocket("udp6");
-    socket.on("message", (message, { address, port }) => {
-      const nonce = /^who (\S+)$/.exec(message.toString("latin1"))?.[1];
-      // Nobody to tell of an answer that could not be sent: the client counts it.
-      if (nonce !== undefined) socket.send(answer(address, nonce), port, address, () => {});
-    });
-    socket.bind(options.ports.udp, "::");
-    await once(socket, "listening");
-    ports.udp = socket.address().port;
-    udp = socket;
-  }
+  const web = createHttpServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
+    const nonce = new URL(request.url ?? "/", "http://backend").searchParams.get("nonce") ?? "";
+    if (isDraining) response.setHeader("connection", "close");
+    response.setHeader("content-type", "application/json");
+    response.end(answer(request.socket.remoteAddress, nonce));
+  });
+  web.on("connection", track);
+  const udp = createSocket("udp6");
+  udp.on("message", (message, { address, port }) => {
+    const nonce = /^who (\S+)$/.exec(message.toString("latin1"))?.[1];
+    // Nobody to tell of an answer that could not be sent: the client counts it.
+    if (nonce !== undefined) udp.send(answer(address, nonce), port, address, () => {});
+  });
+  const tcpPort = await listen(createServer(serveLines), options.ports.tcp);
+  const httpPort = await listen(web, options.ports.http);
+  udp.bind(options.ports.udp, "::");
+  await once(udp, "listening");
 
   async function drain(): Promise<void> {
     isDraining = true;
     await pause(drainMs);
     const closed = servers.map((server) => new Promise((resolve) => server.close(resolve)));
-    udp?.close();
+    udp.close();
     const linger = setTimeout(() => {
       for (const socket of connections) socket.destroy();
     }, lingerMs);
@@ -113,5 +103,5 @@ export async function startBackend(options: BackendOptions): Promise<Backend> {
     clearTimeout(linger);
   }
 
-  return { ports, drain };
+  return { ports: { tcp: tcpPort, udp: udp.address().port, http: httpPort }, drain };
 }

@@ -1,12 +1,12 @@
-import { expect, test } from "vitest";
-import { createFlowCounter, type FlowCounter, type Outcome } from "./tally.ts";
+import { describe, expect, test } from "vitest";
+import { createFlowCounter, type FlowCounter, type FlowProtocol, type Outcome } from "./tally.ts";
 
 const GOOD: Outcome = { address: "10.101.0.7", cluster: "west", pod: "web-0" };
 const LATE: Outcome = { address: "10.101.0.7", reason: "timeout", what: "no answer" };
 const NAMELESS: Outcome = { reason: "name not found", what: "NXDOMAIN" };
 
-function aCounter(startedAtMs = 0): FlowCounter {
-  return createFlowCounter({ protocol: "tcp", family: 6 }, startedAtMs);
+function aCounter(startedAtMs = 0, protocol: FlowProtocol = "tcp"): FlowCounter {
+  return createFlowCounter({ protocol, family: 6 }, startedAtMs);
 }
 
 function ask(counter: FlowCounter, outcome: Outcome, nowMs: number): void {
@@ -125,4 +125,51 @@ test("the addresses of failed requests are told too, and those without an addres
   ask(counter, NAMELESS, 2);
   ask(counter, { ...GOOD, address: "10.101.0.8" }, 3);
   expect(counter.read(3).addresses).toEqual(["10.101.0.7", "10.101.0.8"]);
+});
+
+describe("a datagram was lost in a move", () => {
+  const MOVED: Outcome = { ...GOOD, cluster: "edge" };
+
+  function countLost(outcomes: readonly Outcome[], protocol: FlowProtocol = "udp"): number {
+    const counter = aCounter(0, protocol);
+    for (const [index, outcome] of outcomes.entries()) ask(counter, outcome, index);
+    return counter.read(outcomes.length).lostInMove;
+  }
+
+  test("when it alone was not answered between two pods at one address", () => {
+    expect(countLost([GOOD, LATE, MOVED])).toBe(1);
+    expect(countLost([GOOD, LATE, MOVED, MOVED, LATE, GOOD])).toBe(2);
+  });
+
+  const HERE = "10.12.0.5";
+  test.each<[string, readonly Outcome[]]>([
+    ["the pod stayed the same", [GOOD, LATE, GOOD, MOVED]],
+    ["it is not next to the move", [GOOD, LATE, GOOD, GOOD, MOVED]],
+    ["it is one of two in a row", [GOOD, LATE, LATE, MOVED]],
+    ["it was refused", [GOOD, { ...LATE, reason: "refused" }, MOVED]],
+    ["nobody had answered before it", [LATE, MOVED]],
+    ["nobody has answered after it", [GOOD, LATE]],
+    [
+      "each pod has an address of its own, as those of a headless service",
+      [GOOD, LATE, { ...MOVED, address: HERE }],
+    ],
+    ["it was sent elsewhere", [GOOD, { ...LATE, address: HERE }, MOVED]],
+  ])("but not when %s", (_, outcomes) => {
+    expect(countLost(outcomes)).toBe(0);
+  });
+
+  test.each(["tcp", "http"] as const)("but never over %s", (protocol) => {
+    expect(countLost([GOOD, LATE, MOVED], protocol)).toBe(0);
+  });
+
+  test("also when a new window began meanwhile, in which it is counted", () => {
+    const counter = aCounter(0, "udp");
+    ask(counter, GOOD, 1);
+    ask(counter, LATE, 2);
+    counter.mark();
+    ask(counter, MOVED, 3);
+    expect(counter.read(3).lostInMove).toBe(1);
+    counter.mark();
+    expect(counter.read(3).lostInMove).toBe(0);
+  });
 });

@@ -34,15 +34,26 @@ export interface Failure {
   readonly after?: { readonly pod: string; readonly agoMs: number };
 }
 
+interface FailedOutcome {
+  readonly address?: string;
+  readonly reason: FailureReason;
+  readonly what: string;
+}
+
 /** How one request ended. */
 export type Outcome =
   | { readonly address: string; readonly cluster: string; readonly pod: string }
-  | { readonly address?: string; readonly reason: FailureReason; readonly what: string };
+  | FailedOutcome;
 
 export interface FlowTally extends Flow {
   /** Requests that ended in this window, well or not: the one in flight is not among them. */
   readonly sent: number;
   readonly failed: number;
+  /**
+   * Datagrams under way when their flow moved: kube-proxy forgets a UDP flow when its backend goes, and the answer that comes
+   * after that finds no way back. One without an answer, between answers of two pods, at one address: a virtual IP.
+   */
+  readonly lostInMove: number;
   readonly inFlight: number;
   /** Between two good answers, the time since the last one until now included; runs on from the window before. */
   readonly longestGapMs: number;
@@ -80,7 +91,9 @@ const OTHERS = "others";
 
 export function createFlowCounter(flow: Flow, startedAtMs: number): FlowCounter {
   let lastGoodMs = startedAtMs;
-  let lastPod: string | undefined;
+  let lastGood: { readonly address: string; readonly pod: string } | undefined;
+  /** Since then. */
+  let failed: FailedOutcome[] = [];
   let inFlight = 0;
   let window = emptyWindow();
 
@@ -97,19 +110,22 @@ export function createFlowCounter(flow: Flow, startedAtMs: number): FlowCounter 
       if ("pod" in outcome) {
         window.longestGapMs = Math.max(window.longestGapMs, nowMs - lastGoodMs);
         lastGoodMs = nowMs;
-        lastPod = `${outcome.cluster}/${outcome.pod}`;
-        countIn(window.byPod, lastPod);
+        const good = { address: outcome.address, pod: `${outcome.cluster}/${outcome.pod}` };
+        if (flow.protocol === "udp" && isLostInMove(failed, lastGood, good)) window.lostInMove += 1;
+        lastGood = good;
+        failed = [];
+        countIn(window.byPod, good.pod);
         return;
       }
+      // Two are as many as any number: no move loses more than one.
+      if (failed.length < 2) failed.push(outcome);
       window.failed += 1;
       window.failedBy.set(outcome.reason, (window.failedBy.get(outcome.reason) ?? 0) + 1);
       window.failures.push({
         atMs: wallMs,
         reason: outcome.reason,
         what: outcome.what,
-        ...(lastPod !== undefined && {
-          after: { pod: lastPod, agoMs: Math.round(nowMs - lastGoodMs) },
-        }),
+        ...(lastGood && { after: { pod: lastGood.pod, agoMs: Math.round(nowMs - lastGoodMs) } }),
       });
       if (window.failures.length > MAX_FAILURES) window.failures.shift();
     },
@@ -118,6 +134,7 @@ export function createFlowCounter(flow: Flow, startedAtMs: number): FlowCounter 
         ...flow,
         sent: window.sent,
         failed: window.failed,
+        lostInMove: window.lostInMove,
         inFlight,
         longestGapMs: Math.round(Math.max(window.longestGapMs, nowMs - lastGoodMs)),
         byPod: Object.fromEntries(window.byPod),
@@ -132,10 +149,21 @@ export function createFlowCounter(flow: Flow, startedAtMs: number): FlowCounter 
   };
 }
 
+function isLostInMove(
+  [lost, ...others]: readonly FailedOutcome[],
+  before: { readonly address: string; readonly pod: string } | undefined,
+  after: { readonly address: string; readonly pod: string },
+): boolean {
+  if (lost?.reason !== "timeout" || others.length > 0 || before === undefined) return false;
+  const isOneAddress = before.address === after.address && lost.address === after.address;
+  return isOneAddress && before.pod !== after.pod;
+}
+
 function emptyWindow() {
   return {
     sent: 0,
     failed: 0,
+    lostInMove: 0,
     longestGapMs: 0,
     byPod: new Map<string, number>(),
     addresses: new Set<string>(),
