@@ -30,6 +30,7 @@ export async function affinity(shop: Shop): Promise<string> {
     else expect(`${flow}: ${after.get(flow)}`).toBe(`${flow}: ${backend}`);
   }
   const backends = new Set(chosen.flatMap((each) => [...each.values()]));
+  expect([...backends].filter((backend) => !backend.startsWith("east/"))).not.toEqual([]);
   return `${backends.size} backends chosen by 12 flows`;
 }
 

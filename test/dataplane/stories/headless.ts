@@ -7,20 +7,19 @@ import { POD } from "../../../src/api/builtin.ts";
 import { addressesOf, isAnsweredBy, over, podsOf } from "../measured.ts";
 import type { MemberName } from "../plan.ts";
 import { serveNames } from "../names.ts";
+import { PORTS } from "../programs/ports.ts";
 import type { Shop } from "../shop.ts";
 import type { Stream } from "../stream.ts";
 import type { CallerOptions } from "../traffic.ts";
 
 const SOURCES = ["west", "edge"] as const satisfies readonly MemberName[];
 const REPLICAS = 2;
-/** There is no virtual IP that would translate ports: those of the pods. */
-const POD_PORTS = { tcp: 7000, udp: 7001, http: 8080 };
 
-interface Member {
+interface NamedPod {
   readonly id: MemberName;
   readonly pod: string;
 }
-const ALL: readonly Member[] = SOURCES.flatMap((id) =>
+const ALL: readonly NamedPod[] = SOURCES.flatMap((id) =>
   ["web-0", "web-1"].map((pod) => ({ id, pod })),
 );
 const REPLACED = ALL[1]!;
@@ -43,7 +42,7 @@ export async function headless(shop: Shop): Promise<undefined> {
   await Promise.all(
     groups.flatMap(({ whole, each }) => [
       whole.sees("every pod answers", all),
-      ...ALL.map((member) => leadsOnlyTo(shop, each.get(member)!, member)),
+      ...ALL.map((one) => leadsOnlyTo(shop, each.get(one)!, one)),
     ]),
   );
 
@@ -57,41 +56,49 @@ export async function headless(shop: Shop): Promise<undefined> {
   await Promise.all(
     groups.flatMap(({ whole, each }) => [
       whole.sees("every pod answers again", all),
-      ...ALL.map((member) => leadsOnlyTo(shop, each.get(member)!, member)),
+      ...ALL.map((one) => leadsOnlyTo(shop, each.get(one)!, one)),
     ]),
+  );
+  await Promise.all(
+    groups.map(async ({ each }) => {
+      const caller = each.get(REPLACED)!;
+      await caller.holdToAccount();
+      await leadsOnlyTo(shop, caller, REPLACED);
+    }),
   );
   return undefined;
 }
 
 /** Every request of a whole window went to that pod's address of today and was answered by it. */
-async function leadsOnlyTo(shop: Shop, caller: Stream, member: Member): Promise<void> {
+async function leadsOnlyTo(shop: Shop, caller: Stream, target: NamedPod): Promise<void> {
   const window = await caller.settles(
-    `${label(member)} answers alone`,
-    (flow) => flow.failed === 0 && podsOf(flow).join() === label(member),
+    `${label(target)} answers alone`,
+    (flow) => flow.failed === 0 && podsOf(flow).join() === label(target),
   );
-  const [four, six] = await addresses(shop, member);
+  const [four, six] = await addresses(shop, target);
   expect(addressesOf([window], 4)).toEqual([four]);
   expect(addressesOf([window], 6)).toEqual([six]);
 }
 
 async function callEach(shop: Shop, resolver: Pick<CallerOptions, "dns">) {
-  const options = { ...resolver, ports: POD_PORTS, everyMs: 250 };
+  // There is no virtual IP that would translate ports: those of the pods.
+  const options = { ...resolver, ports: PORTS, everyMs: 250 };
   const whole = await shop.call("east", "web", options);
-  const each = new Map<Member, Stream>();
+  const each = new Map<NamedPod, Stream>();
   await Promise.all(
-    ALL.map(async (member) => {
-      const target = `${member.pod}.${member.id}.web.${shop.namespace}.svc.clusterset.local`;
-      each.set(member, await shop.call("east", "web", { ...options, target }));
+    ALL.map(async (one) => {
+      const target = `${one.pod}.${one.id}.web.${shop.namespace}.svc.clusterset.local`;
+      each.set(one, await shop.call("east", "web", { ...options, target }));
     }),
   );
   return { whole, each };
 }
 
-function label({ id, pod }: Member): string {
+function label({ id, pod }: NamedPod): string {
   return `${id}/${pod}`;
 }
 
-async function addresses(shop: Shop, { id, pod }: Member): Promise<readonly string[]> {
+async function addresses(shop: Shop, { id, pod }: NamedPod): Promise<readonly string[]> {
   const { status } = await shop.require(id, POD, pod);
   return (status?.podIPs ?? []).map(({ ip }) => ip);
 }

@@ -6,7 +6,7 @@ import { SERVICE, type ServicePort } from "../../../src/api/builtin.ts";
 import { SERVICE_EXPORT } from "../../../src/api/mcs.ts";
 import { untilYounger } from "../../scenarios/outcome.ts";
 import { eventually } from "../../scenarios/poll.ts";
-import { isFrom, over } from "../measured.ts";
+import { answerersOf, isFrom, over } from "../measured.ts";
 import { LIMIT_MS, type Shop } from "../shop.ts";
 import { SERVICE_PORTS } from "../workload.ts";
 
@@ -19,11 +19,15 @@ export async function ports(shop: Shop): Promise<undefined> {
   await untilYounger(await shop.require("west", SERVICE_EXPORT, "web"));
   await shop.offer("edge", "web", { spec: { ports: [{ ...tcp, port: 700 }, udp] } });
   await conflictIs(shop, "True", "PortConflict");
+  await shop.leadsTo("web", EXPORTERS);
   const caller = await shop.call("east", "web");
   await caller.settles("each port leads to who has it", (flow) =>
     isFrom(flow.protocol === "udp" ? "edge" : "west")(flow),
   );
 
+  // Never, also not while it started.
+  expect(answerersOf(caller.windows, ["tcp", "http"])).toEqual(["west"]);
+  expect(answerersOf(caller.windows, ["udp"])).toEqual(["edge"]);
   await Promise.all(EXPORTERS.map((id) => setPorts(shop, id, [tcp, http, udp])));
   await conflictIs(shop, "False", "NoConflicts");
   await caller.settles("both have the port", over(["tcp"], isFrom("edge", "west")));

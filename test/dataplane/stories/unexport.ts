@@ -4,7 +4,7 @@
 import { expect } from "vitest";
 import { SERVICE } from "../../../src/api/builtin.ts";
 import { eventually } from "../../scenarios/poll.ts";
-import { isFrom, over } from "../measured.ts";
+import { addressesOf, isFrom, over } from "../measured.ts";
 import { MEMBERS } from "../plan.ts";
 import { canConnect } from "../probe.ts";
 import { LIMIT_MS, type Shop } from "../shop.ts";
@@ -52,6 +52,9 @@ export async function unexport(shop: Shop): Promise<undefined> {
   );
   await home.settles("west answers at home", isFrom("west"));
   expect((await shop.require("west", SERVICE, "web")).spec).toEqual(service.spec);
+  const [four, six] = service.spec?.clusterIPs ?? [];
+  expect(addressesOf(home.windows, 4)).toEqual([four]);
+  expect(addressesOf(home.windows, 6)).toEqual([six]);
 
   await shop.export("west", "web");
   await shop.leadsTo("web", ["west"]);
