@@ -151,7 +151,7 @@ describe("a datagram was lost in a move", () => {
     ["nobody has answered after it", [GOOD, LATE]],
     [
       "each pod has an address of its own, as those of a headless service",
-      [GOOD, LATE, { ...MOVED, address: HERE }],
+      [GOOD, { ...LATE, address: HERE }, { ...MOVED, address: HERE }],
     ],
     ["it was sent elsewhere", [GOOD, { ...LATE, address: HERE }, MOVED]],
   ])("but not when %s", (_, outcomes) => {
