@@ -112,6 +112,26 @@ test("lists come in pages, and only what belongs to exports and imports is kept"
   expect(sighting.services.map(({ metadata }) => metadata.name)).toEqual(["web", "derived-1"]);
 });
 
+test("a slice without endpoints and ports, which the API shows as null, is read as one with none", async () => {
+  const slice = {
+    apiVersion: "discovery.k8s.io/v1",
+    kind: "EndpointSlice",
+    metadata: {
+      namespace: "shop",
+      name: "web-1",
+      labels: { "multicluster.kubernetes.io/service-name": "web" },
+    },
+    addressType: "IPv4",
+    endpoints: null,
+    ports: null,
+  };
+  const store = aStore((resource) =>
+    Promise.resolve(resource.plural === "endpointslices" ? { ...EMPTY, items: [slice] } : EMPTY),
+  );
+  const { sighting } = await look(store);
+  expect(sighting.slices).toMatchObject([{ endpoints: [], ports: [] }]);
+});
+
 test("a cluster without an id is taken for what its context is called only if its imports know that name", async () => {
   const serviceImport = {
     apiVersion: "multicluster.x-k8s.io/v1beta1",

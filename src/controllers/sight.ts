@@ -165,8 +165,8 @@ async function look(options: ClusterOptions, signal: AbortSignal): Promise<Sight
             (owner !== undefined && exported.has(serviceKey({ namespace: space, name: owner })))
           );
         })
-        // A slice without endpoints may come with null.
-        .map((slice) => ({ ...slice, endpoints: slice.endpoints ?? [] })),
+        // A slice without endpoints or without ports may come with null.
+        .map((slice) => ({ ...slice, endpoints: slice.endpoints ?? [], ports: slice.ports ?? [] })),
       namespaces,
       properties,
     },

@@ -1,9 +1,10 @@
 // What would be left without a cluster, where others could not be asked: unread is not absent. Built by hand.
 
 import { expect, test } from "vitest";
+import { aSlice } from "../../../test/kubeObjects.ts";
 import { SERVICE } from "../../api/builtin.ts";
 import { SERVICE_EXPORT, SERVICE_IMPORT } from "../../api/mcs.ts";
-import type { ClusterId } from "../../api/names.ts";
+import { type ClusterId, SERVICE_NAME_LABEL, SOURCE_CLUSTER_LABEL } from "../../api/names.ts";
 import { apiVersionOf, type Resource } from "../../api/object.ts";
 import { SIGHTED_KINDS, type Sighting } from "./sighting.ts";
 import { viewWithout } from "./without.ts";
@@ -75,4 +76,14 @@ test("nothing is lost of what the cluster does not export, or nobody else import
   const importing = aSighting("east", { serviceImports: [importOf("west")] });
   expect(lossOf([importing, WEST_AWAY]).loss).toBe("none");
   expect(lossOf([exporter("east"), aSighting("west")]).loss).toBe("none");
+});
+
+test("a slice without ports, which the API shows as null, is a route of its own", () => {
+  const labels = { [SERVICE_NAME_LABEL]: "web", [SOURCE_CLUSTER_LABEL]: "east" };
+  const copy = aSlice([{ addresses: ["10.1.0.1"] }], {
+    metadata: { namespace: "shop", name: "web-east", labels },
+  });
+  const slices = [{ ...copy, ports: null as unknown as [] }];
+  const west = aSighting("west", { serviceImports: [importOf("east")], slices });
+  expect(lossOf([exporter("east"), west])).toMatchObject({ loss: "gone", routes: ["IPv4"] });
 });
