@@ -39,7 +39,7 @@ export async function runStatus(context: CliContext, flags: StatusFlags): Promis
   });
 }
 
-async function lookUntilWell(
+export async function lookUntilWell(
   context: CliContext,
   task: { readonly observer: Observer; readonly flags: StatusFlags; readonly timeoutMs: number },
 ): Promise<{ readonly status: StatusView; readonly view: ClustersetView }> {
@@ -49,7 +49,7 @@ async function lookUntilWell(
   let told = "";
   for (;;) {
     const namespace = chooseNamespace(flags, undefined);
-    const observation = await observer.look({ namespace, watchesLeases: !flags.wait });
+    const observation = await observer.look({ namespace, watchesLeases: true });
     const status = viewStatus(observation);
     const isOver = status.well || !flags.wait || clock.monotonic() + AGAIN_MS > untilMs;
     if (isOver) return { status, view: viewClusterset(observation) };
