@@ -8,6 +8,7 @@ import { isLocalOnly } from "./explainEndpoint.ts";
 import { askToo, type Explanation } from "./explanation.ts";
 import { judgeCluster, type LivenessView } from "./liveness.ts";
 import { type ClusterRecord, type Clusterset, indexClusterset } from "./record.ts";
+import { isServed } from "./served.ts";
 import { isBlind, type Observation } from "./sighting.ts";
 import type { Standing } from "./standing.ts";
 import { findStandings, isImportReady, viewExport } from "./view.ts";
@@ -237,7 +238,8 @@ function isPlainlyWell(set: Clusterset, service: ServiceKey): boolean {
       isImportReady(serviceImport) &&
       !isLocalOnly(standing) &&
       [...received].every(
-        ([id, { rejections }]) => rejections.length === 0 && judged.get(id) === "live",
+        ([id, { rejections }]) =>
+          rejections.length === 0 && judged.get(id) === "live" && isServed(standing, id),
       )
     );
   });
