@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import type { EndpointPort } from "../src/api/builtin.ts";
 import { ENDPOINT_SLICE } from "../src/api/builtin.ts";
 import { viewStatus } from "../src/core/clusterset/health.ts";
+import type { Observation, SightedKind } from "../src/core/clusterset/sighting.ts";
 import { CentralWorld } from "./centralWorld.ts";
 import { at, mustExplain, observeCentral } from "./sightings.ts";
 
@@ -47,4 +48,69 @@ test("a slice without ports gets no traffic by a virtual IP, and status knows it
   });
   expect(mustExplain(observation).verdict).toBe("bad");
   expect(viewStatus(observation).well).toBe(false);
+});
+
+/** As if these kinds of one cluster could not be read. */
+function without(
+  { sightings, nowMs }: Observation,
+  cluster: string,
+  ...kinds: readonly SightedKind[]
+): Observation {
+  const nothing = Object.fromEntries(kinds.map((kind) => [kind, []]));
+  return {
+    nowMs,
+    sightings: sightings.map((sighting) =>
+      sighting.cluster === cluster ? { ...sighting, ...nothing, unread: kinds } : sighting,
+    ),
+  };
+}
+
+async function atRest() {
+  const { world, east } = await open("east", "west");
+  await east.site.offer("web", ["10.1.0.1"]);
+  await world.pass(5);
+  return observeCentral(world);
+}
+
+test("endpoints of a source whose slices were not read are not said to be gone", async () => {
+  const observation = without(await atRest(), "east", "slices");
+  expect(at(observation, "in west", "from east", "10.1.0.1")).toMatchObject({
+    verdict: "good",
+    inUse: true,
+  });
+  expect(at(observation, "in west", "in step").verdict).toBe("unknown");
+  expect(at(observation, "export in east")).toMatchObject({
+    verdict: "good",
+    why: expect.stringContaining("Its EndpointSlices could not be read."),
+  });
+  expect(viewStatus(observation).well).toBe(true);
+});
+
+test("an export whose Service was not read is not said to be bad", async () => {
+  const observation = without(await atRest(), "east", "services");
+  expect(at(observation, "export in east")).toMatchObject({
+    verdict: "unknown",
+    why: "It is exported, but the Service could not be read.",
+  });
+  expect(viewStatus(observation).well).toBe(true);
+});
+
+test("that a cluster imports nothing is no fault where its namespaces were not read", async () => {
+  const { world, east } = await open("east", "west");
+  await world.createNamespace(east.site.store, "pay");
+  await east.site.in("pay").offer("db", ["10.1.0.1"]);
+  await world.pass(5);
+  const observation = without(await observeCentral(world), "west", "namespaces");
+  const explained = mustExplain(observation, "pay/db");
+  expect(explained.verdict).toBe("good");
+  expect(explained.parts.find(({ what }) => what === "in west")).toMatchObject({
+    verdict: "unknown",
+    why: 'There is no ServiceImport "db", and whether west has the namespace "pay" could not be read.',
+  });
+});
+
+test("with central no hub is blamed for what could not be read", async () => {
+  const step = at(without(await atRest(), "west", "slices"), "in west", "in step");
+  expect(step).toMatchObject({ verdict: "unknown", next: expect.stringContaining("role view") });
+  expect(step.why).not.toContain("hub");
 });

@@ -12,7 +12,12 @@ import {
 import type { EndpointShare } from "../../api/share.ts";
 import { admitContribution, type Rejection } from "../admission.ts";
 import { describePort, exposesPort } from "../ports.ts";
-import { admissionContext, exportedContribution, hubContribution } from "./contribution.ts";
+import {
+  admissionContext,
+  areEndpointsKnown,
+  exportedContribution,
+  hubContribution,
+} from "./contribution.ts";
 import { explain, type Explanation, list, nameKeeper } from "./explanation.ts";
 import { explainUnready } from "./explainExport.ts";
 import { type ClusterRecord, type Clusterset, isOnHub } from "./record.ts";
@@ -31,7 +36,10 @@ export function explainEndpoints(
   const { importer, service } = standing;
   const record = set.byId.get(source);
   const copies = slicesFrom(importer, service, source);
-  const home = record === undefined ? undefined : exportedContribution(set, record, service);
+  const home =
+    record !== undefined && areEndpointsKnown(set, record)
+      ? exportedContribution(set, record, service)
+      : undefined;
   if (record === undefined || home === undefined) {
     return copies.flatMap((slice) =>
       slice.endpoints.map((endpoint) => explainCopy(endpoint, slice, standing)),
