@@ -6,8 +6,11 @@ import type { EndpointPort } from "../src/api/builtin.ts";
 import { ENDPOINT_SLICE } from "../src/api/builtin.ts";
 import { viewStatus } from "../src/core/clusterset/health.ts";
 import type { Observation, SightedKind } from "../src/core/clusterset/sighting.ts";
+import { KUBE_SERVICE_NAME_LABEL } from "../src/api/names.ts";
 import { CentralWorld } from "./centralWorld.ts";
 import { at, mustExplain, observeCentral } from "./sightings.ts";
+
+const AFFINE = { sessionAffinity: "ClientIP" as const };
 
 async function open(...ids: readonly string[]) {
   const world = await CentralWorld.open(...ids);
@@ -113,4 +116,35 @@ test("with central no hub is blamed for what could not be read", async () => {
   const step = at(without(await atRest(), "west", "slices"), "in west", "in step");
   expect(step).toMatchObject({ verdict: "unknown", next: expect.stringContaining("role view") });
   expect(step.why).not.toContain("hub");
+});
+
+test("a conflict does not hide that endpoints of those who disagree are cut off", async () => {
+  const { world, east, west } = await open("east", "west");
+  await east.site.offer("web", ["10.1.0.1"]);
+  await world.pass(2);
+  await west.site.offer("web", ["10.2.0.1"], AFFINE);
+  await world.pass(5);
+  await world.during(world.stop());
+  for (const slice of await east.site.slices("web")) {
+    const { [KUBE_SERVICE_NAME_LABEL]: _, ...labels } = slice.metadata.labels!;
+    const metadata = { ...slice.metadata, labels };
+    await east.site.store.replace(ENDPOINT_SLICE, { ...slice, metadata });
+  }
+  const { findings } = viewStatus(await observeCentral(world));
+  const bad = findings.filter(({ verdict }) => verdict === "bad").map(({ what }) => what);
+  expect(bad).toContain("export in west: SessionAffinityConflict");
+  expect(bad).toContain("in east: from east");
+  expect(bad).toContain("in east: from west");
+});
+
+test("the same sentence about two clusters is two findings, unless it is about one export", async () => {
+  const { world, east, west } = await open("east", "west");
+  await east.site.offer("web", []);
+  await west.site.offer("web", []);
+  await world.pass(5);
+  const { findings } = viewStatus(await observeCentral(world));
+  expect(findings.map(({ what }) => what)).toEqual([
+    "export in east: endpoints",
+    "export in west: endpoints",
+  ]);
 });
