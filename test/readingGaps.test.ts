@@ -4,10 +4,12 @@
 import { expect, onTestFinished, test } from "vitest";
 import type { EndpointPort } from "../src/api/builtin.ts";
 import { ENDPOINT_SLICE } from "../src/api/builtin.ts";
+import { SERVICE_IMPORT } from "../src/api/mcs.ts";
 import { viewStatus } from "../src/core/clusterset/health.ts";
 import type { Observation, SightedKind } from "../src/core/clusterset/sighting.ts";
-import { KUBE_SERVICE_NAME_LABEL } from "../src/api/names.ts";
+import { KUBE_SERVICE_NAME_LABEL, SERVICE_NAME_LABEL } from "../src/api/names.ts";
 import { CentralWorld } from "./centralWorld.ts";
+import { anEndpoint, anImport, aSlice } from "./scenarios/objects.ts";
 import { at, mustExplain, observeCentral } from "./sightings.ts";
 
 const AFFINE = { sessionAffinity: "ClientIP" as const };
@@ -147,4 +149,25 @@ test("the same sentence about two clusters is two findings, unless it is about o
     "export in east: endpoints",
     "export in west: endpoints",
   ]);
+});
+
+test("an import that somebody made by hand, with slices that name no cluster, needs no export", async () => {
+  const { world, west } = await open("east", "west");
+  await west.site.create(SERVICE_IMPORT, anImport("shop", "web"));
+  await west.site.create(
+    ENDPOINT_SLICE,
+    aSlice("shop", "web-own", {
+      endpoints: [anEndpoint("10.9.0.1")],
+      labels: { [SERVICE_NAME_LABEL]: "web" },
+    }),
+  );
+  await world.pass(5);
+  const observation = await observeCentral(world);
+  const explained = mustExplain(observation);
+  expect(explained.verdict).toBe("good");
+  expect(explained.parts.map(({ what }) => what)).not.toContain("exports");
+  expect(at(observation, "in west", "from (unnamed)").why).toBe(
+    "1 of 1 endpoint ready in 1 slice. They name no cluster.",
+  );
+  expect(viewStatus(observation)).toMatchObject({ well: true, services: { total: 1, well: 1 } });
 });

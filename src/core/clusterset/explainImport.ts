@@ -17,7 +17,7 @@ import {
 } from "./explanation.ts";
 import { judgeCluster } from "./liveness.ts";
 import { type Clusterset, hasRead } from "./record.ts";
-import { describeDue, findSources, slicesFrom, type Standing } from "./standing.ts";
+import { describeDue, findSources, slicesFrom, type Standing, UNNAMED_SOURCE } from "./standing.ts";
 import { isEndpointReady, isImportReady, viewSource } from "./view.ts";
 
 export const CLUSTERSET_ZONE = "clusterset.local";
@@ -202,7 +202,9 @@ function explainSource(
   const record = set.byId.get(source);
   if (record === undefined) {
     const verdict = view.ready > 0 ? "good" : "unknown";
-    return explain(what, verdict, words(`${source} itself was not asked.`));
+    const whose =
+      source === UNNAMED_SOURCE ? "They name no cluster." : `${source} itself was not asked.`;
+    return explain(what, verdict, words(whose));
   }
   if (view.liveness !== "live" && view.liveness !== "unknown") {
     const judged = judgeCluster(set, record, from.standings);

@@ -237,14 +237,11 @@ function isOwnTrouble(what: string): boolean {
 
 /** Sources all of whose ports lost the merge: that is told as the conflict that it is (R28). */
 function findOutvoted({ received, merged }: Standing): readonly ClusterId[] {
-  return [...received].flatMap(
-    ([
-      source,
-      {
-        contribution: { share },
-      },
-    ]) => (merged?.ports.some((port) => exposesPort(share, port)) === true ? [] : source),
-  );
+  return [...received].flatMap(([source, { contribution }]) => {
+    const { share } = contribution;
+    const isHeard = merged?.ports.some((port) => exposesPort(share, port)) === true;
+    return isHeard || share.ports.length === 0 ? [] : source;
+  });
 }
 
 /**
