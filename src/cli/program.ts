@@ -27,7 +27,7 @@ export async function runCli(argv: readonly string[], context: CliContext): Prom
     // Who ends a process that runs until it is ended has what he wanted; a command that was cut short has not done its work.
     if (context.signal.aborted && !isProblem(error, "Interrupted")) return 0;
     printFailure(error, context);
-    return 1;
+    return isProblem(error, "ArgumentInvalid") ? 2 : 1;
   }
 }
 
