@@ -171,3 +171,21 @@ test("an import that somebody made by hand, with slices that name no cluster, ne
   );
   expect(viewStatus(observation)).toMatchObject({ well: true, services: { total: 1, well: 1 } });
 });
+
+test("one good endpoint behind a thousand that are not ready keeps the service usable", async () => {
+  const { sightings, nowMs } = await atRest();
+  const unready = { conditions: { ready: false, serving: false, terminating: false } };
+  const many = Array.from({ length: 1_000 }, (_, index) =>
+    anEndpoint(`10.1.${1 + Math.floor(index / 200)}.${index % 200}`, unready),
+  );
+  const crowded = sightings.map((sighting) => ({
+    ...sighting,
+    slices: sighting.slices.map((slice) => ({
+      ...slice,
+      endpoints: [...many, ...slice.endpoints],
+    })),
+  }));
+  const observation = { sightings: crowded, nowMs };
+  expect(at(observation, "in west").verdict).toBe("good");
+  expect(at(observation, "in west", "from east").parts).toHaveLength(1_000);
+});

@@ -15,6 +15,7 @@ import { addExportCommands } from "./exporting.ts";
 import { LOG_LEVELS } from "./log.ts";
 import { addMembershipCommands } from "./membership.ts";
 import { addReadingCommands } from "./reading.ts";
+import { collect } from "./repeated.ts";
 import { plainLines } from "./terminal.ts";
 
 /** 0 done, 1 a problem that was explained, 2 wrong usage. */
@@ -176,10 +177,6 @@ function addServiceOptions(command: Command): Command {
     .addOption(
       new Option("--log-level <level>", "how much to say").choices(LOG_LEVELS).default("info"),
     );
-}
-
-function collect(value: string, before: readonly string[]): readonly string[] {
-  return [...before, value];
 }
 
 function printFailure(error: unknown, context: CliContext): void {

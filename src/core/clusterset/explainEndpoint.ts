@@ -41,8 +41,10 @@ export function explainEndpoints(
       ? exportedContribution(set, record, service)
       : undefined;
   if (record === undefined || home === undefined) {
-    return copies.flatMap((slice) =>
-      slice.endpoints.map((endpoint) => explainCopy(endpoint, slice, standing)),
+    return cut(
+      copies.flatMap((slice) =>
+        slice.endpoints.map((endpoint) => explainCopy(endpoint, slice, standing)),
+      ),
     );
   }
   const known = new Set(
@@ -62,7 +64,14 @@ export function explainEndpoints(
   const own = home.endpoints.flatMap((share) =>
     share.endpoints.map((endpoint) => explainEndpoint(facts, share, endpoint)),
   );
-  return [...own, ...stale].slice(0, LISTED);
+  return cut([...own, ...stale]);
+}
+
+/** Whether the service can be used is told by those that are good: they must not be cut off. */
+function cut(endpoints: readonly Explanation[]): readonly Explanation[] {
+  if (endpoints.length <= LISTED) return endpoints;
+  const rank = ({ verdict }: Explanation): number => Number(verdict !== "good");
+  return endpoints.toSorted((a, b) => rank(a) - rank(b)).slice(0, LISTED);
 }
 
 interface Facts {

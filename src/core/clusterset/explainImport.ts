@@ -29,7 +29,7 @@ export function explainImport(
   standing: Standing,
   standings: readonly Standing[],
 ): Explanation {
-  const { importer, service, namespace } = standing;
+  const { importer, service } = standing;
   const what = `in ${importer.id}`;
   const serviceImport = importer.imports.get(service);
   if (serviceImport === undefined) return explain(what, ...explainAbsence(standing));
@@ -46,7 +46,7 @@ export function explainImport(
   ];
   const words = { good: "can be used", bad: "cannot be used", unknown: "may be usable" };
   const name = `${splitServiceKey(service).name}.${splitServiceKey(service).namespace}.svc.${CLUSTERSET_ZONE}`;
-  const why = `${name} ${words[usable]} in ${importer.id}${namespace === "terminating" ? ", whose namespace is being deleted" : ""}.`;
+  const why = `${name} ${words[usable]} in ${importer.id}.`;
   return explain(what, usable, { why, parts });
 }
 
