@@ -44,7 +44,7 @@ export async function mustRun(args: readonly string[]): Promise<string> {
 /** What a run that must be refused says. No stack trace is a refusal. */
 export async function mustRefuse(args: readonly string[]): Promise<string> {
   const run = await runCommand(args);
-  if (run.code !== 1) {
+  if (run.code !== (run.err.includes("See ArgumentInvalid in") ? 2 : 1)) {
     throw new Error(`isthmus ${args.join(" ")} ended with ${run.code}:\n${run.out}\n${run.err}`);
   }
   if (/^\s+at /m.test(run.err)) throw new Error(`a stack trace:\n${run.err}`);

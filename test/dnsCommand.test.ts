@@ -277,7 +277,7 @@ describe("isthmus dns ends with one sentence", () => {
   });
 
   test("for a value that a flag does not take", async () => {
-    expect(await failure(new Run(["--ttl", "soon"]), 1)).toContain("from 0 to 86400");
+    expect(await failure(new Run(["--ttl", "soon"]), 2)).toContain("from 0 to 86400");
     expect(await failure(new Run(["--headless", "far"]), 2)).toContain("all, near");
     expect(await failure(new Run(["--no-such-flag"]), 2)).toContain("--no-such-flag");
   });

@@ -123,7 +123,7 @@ describe("export", () => {
     const run = await askAt(world, east!, "export", "shop/web", "--wait", "--timeout", "1s");
     expectRefused(run, "NotWell", "Nobody has looked at it yet.", "stays");
     expect(await exportOf(east!, "web")).toBeDefined();
-    expect((await askAt(world, east!, "export", "web", "--timeout", "soon")).code).toBe(1);
+    expect((await askAt(world, east!, "export", "web", "--timeout", "soon")).code).toBe(2);
   });
 
   test("waiting tells of a conflict in the words of the condition", async () => {

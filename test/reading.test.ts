@@ -104,7 +104,10 @@ describe("with central", () => {
     expect(unknown.code).toBe(1);
     expect(unknown.err).toContain("nobody exports or imports shop/nope, as far as east can tell");
     expect((await world.ask("simulate", "--without", "mars")).code).toBe(1);
-    expect((await world.ask("explain", "a/b/c")).err).toContain("names no service");
+    const wrong = await world.ask("explain", "a/b/c");
+    expect(wrong.code).toBe(2);
+    expect(wrong.err).toContain("names no service");
+    expect((await world.ask("get", "exports", "-A", "-n", "shop")).code).toBe(2);
     expect((await world.ask("get", "exports", "-o", "table")).code).toBe(2);
     expect((await world.ask("get", "nonsense")).code).toBe(2);
     expect((await world.ask("simulate")).code).toBe(2);

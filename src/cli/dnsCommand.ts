@@ -4,6 +4,7 @@ import { type Command, Option } from "commander";
 import type { CliContext } from "./context.ts";
 import type { DnsFlags } from "./dnsFlags.ts";
 import { LOG_LEVELS } from "./log.ts";
+import { collect } from "./repeated.ts";
 
 /** Answers the command, for those below it. */
 export function addDnsCommand(program: Command, context: CliContext): Command {
@@ -106,8 +107,4 @@ function addLimits(dns: Command): void {
       "0",
     )
     .option("--max-tcp-connections <count>", "open at a time; the quietest makes room", "1000");
-}
-
-function collect(value: string, before: readonly string[]): readonly string[] {
-  return [...before, value];
 }

@@ -71,7 +71,7 @@ async function readNode(
   } catch (error) {
     if (!isAbsentObject(error)) throw error;
   }
-  throw new Problem("ArgumentInvalid", `the cluster has no Node "${name}"`, {
+  throw new Problem("NothingFound", `the cluster has no Node "${name}"`, {
     hint: "Give --node the name of the Node that this runs on: in a pod, from the field spec.nodeName.",
   });
 }

@@ -3,6 +3,7 @@
 import type { Command } from "commander";
 import type { CliContext } from "./context.ts";
 import type { EnableFlags, SwitchFlags } from "./dnsEnable.ts";
+import { collect } from "./repeated.ts";
 
 /** Beside whatever `isthmus dns` itself does. */
 export function addSwitchCommands(dns: Command, context: CliContext): void {
@@ -40,8 +41,4 @@ function withPlace(command: Command): Command {
     .option("--config-map <name>", "with CoreDNS's configuration", "coredns")
     .option("--config-key <key>", "of the Corefile in it", "Corefile")
     .option("--deployment <name>", "of CoreDNS", "coredns");
-}
-
-function collect(value: string, before: readonly string[]): readonly string[] {
-  return [...before, value];
 }

@@ -8,7 +8,8 @@ import { parseServiceName } from "../core/clusterset/servicename.ts";
 import { splitServiceKey } from "../api/names.ts";
 import type { CliContext } from "./context.ts";
 import { chooseNamespace, type ReadingFlags, withObserver } from "./observer.ts";
-import { plain, printData, warnOf } from "./printing.ts";
+import { printData, warnOf } from "./printing.ts";
+import { plain, plainLines } from "./terminal.ts";
 
 /** Of the endpoints of one source; -o json has them all. */
 const ENDPOINTS_SHOWN = 10;
@@ -93,7 +94,7 @@ export function renderTree(
       ...(next === undefined ? [] : [`${blank}   ${dim("→")}     ${next}`]),
     ];
   });
-  return [`${bold(root.what)}: ${root.why}`, ...body];
+  return [`${bold(plain(root.what))}: ${plain(root.why)}`, ...body];
 }
 
 interface Place {
@@ -111,7 +112,7 @@ function flatten(node: Explanation, { depth, parent, isWide }: Place): readonly 
     what: plain(what),
     mark,
     verdict,
-    why: why.split("\n").map(plain).join("\n"),
+    why: plainLines(why),
     next: next === undefined ? undefined : plain(next),
   };
   const listsEndpoints = what.startsWith("from ") || what === "endpoints";

@@ -7,6 +7,7 @@ import type { Store } from "../ports/store.ts";
 import type { CliContext } from "./context.ts";
 import { readExport, type Wanted } from "./exportTarget.ts";
 import { warn } from "./output.ts";
+import { plain } from "./terminal.ts";
 
 const AGAIN_MS = 500;
 const UNJUDGED =
@@ -24,7 +25,7 @@ export async function waitUntilReady(
   const failures: string[] = [];
   for (const wanted of task.wanted) {
     const verdict = await waitForOne(context, { store: task.store, wanted, untilMs });
-    if (verdict.why !== undefined) failures.push(`${wanted.key}: ${verdict.why}`);
+    if (verdict.why !== undefined) failures.push(`${wanted.key}: ${plain(verdict.why)}`);
     else context.out(`${wanted.key}: valid and ready.`);
     if (verdict.conflict !== undefined) warn(context, [`${wanted.key}: ${verdict.conflict}`]);
   }
@@ -56,7 +57,7 @@ async function waitForOne(
         : judge(found.status?.conditions ?? []);
     const isLate = clock.monotonic() + AGAIN_MS > task.untilMs;
     if (verdict.why === undefined || verdict.isFinal || isLate) return verdict;
-    const line = `waiting: ${task.wanted.key}: ${verdict.why}`;
+    const line = `waiting: ${task.wanted.key}: ${plain(verdict.why)}`;
     if (line !== told) context.error(line);
     told = line;
     await sleep(clock, AGAIN_MS, signal);
@@ -79,6 +80,6 @@ function judge(conditions: readonly Condition[]): Verdict {
   if (ready?.status !== "True") return { why: ready?.message ?? UNJUDGED, isFinal: false };
   const conflict = of("Conflict");
   return conflict?.status === "True"
-    ? { conflict: conflict.message.replaceAll("\n", " "), isFinal: true }
+    ? { conflict: conflict.message, isFinal: true }
     : { isFinal: true };
 }

@@ -4,6 +4,7 @@
 import { type Command, Option } from "commander";
 import type { CliContext } from "./context.ts";
 import type { ExportFlags } from "./export.ts";
+import { collect } from "./repeated.ts";
 import type { UnexportFlags } from "./unexport.ts";
 
 export function addExportCommands(program: Command, context: CliContext): void {
@@ -57,8 +58,4 @@ function withClusters(command: Command): Command {
 
 function yamlOption(what: string): Option {
   return new Option("-o, --output <format>", what).choices(["yaml"]);
-}
-
-function collect(value: string, before: readonly string[]): readonly string[] {
-  return [...before, value];
 }

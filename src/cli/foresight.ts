@@ -19,6 +19,7 @@ import type { CliContext } from "./context.ts";
 import { type ReadingFlags, withObserver } from "./observer.ts";
 import type { TargetFlags } from "./exportTarget.ts";
 import { warnOf } from "./printing.ts";
+import { plain } from "./terminal.ts";
 
 interface Change {
   readonly key: ServiceKey;
@@ -63,13 +64,13 @@ export async function showWhatIf(
   });
 }
 
-function renderWhatIf(view: WhatIfView, context: CliContext): readonly string[] {
+export function renderWhatIf(view: WhatIfView, context: CliContext): readonly string[] {
   const { bold, dim } = pc.createColors(context.color);
   const { namespace, name, cluster, change, before, after, unknown } = view;
   const deed = change === "export" ? "exports it" : "no longer exports it";
   const isSame = JSON.stringify(before) === JSON.stringify(after);
   return [
-    `${bold(`${namespace}/${name}`)}, when ${cluster} ${deed}:`,
+    `${bold(plain(`${namespace}/${name}`))}, when ${plain(cluster)} ${deed}:`,
     row(isSame ? "merged" : "merged then", describeMerged(after)),
     ...(isSame ? [] : [row("now", dim(describeMerged(before)))]),
     ...(view.conflicts.length === 0 ? [row("conflicts", "none")] : []),
@@ -77,13 +78,13 @@ function renderWhatIf(view: WhatIfView, context: CliContext): readonly string[] 
     ...view.clusters.map((one) => row(`in ${one.cluster}`, describeCluster(one, view))),
     ...(unknown.length === 0
       ? []
-      : [row("not asked", `${unknown.join(", ")}: taken for what the imports show of it.`)]),
-    ...(unknown.length === 0 ? [] : [row("", `→ ${askToo(unknown)}`)]),
+      : [row("not asked", `${plain(unknown.join(", "))}: taken for what the imports show of it.`)]),
+    ...(unknown.length === 0 ? [] : [row("", `→ ${plain(askToo(unknown))}`)]),
   ];
 }
 
 function row(title: string, text: string): string {
-  return `  ${title.padEnd(11)} ${text}`.trimEnd();
+  return `  ${plain(title).padEnd(11)} ${text}`.trimEnd();
 }
 
 function describeMerged(merged: MergedView | undefined): string {
@@ -91,7 +92,7 @@ function describeMerged(merged: MergedView | undefined): string {
   const { type, ports, clusters, oldest } = merged;
   const named = ports.map(describePort).join(", ") || "no ports";
   const first = clusters.length > 1 ? `; the oldest is that of ${oldest}` : "";
-  return `${type}, ${named}; exported by ${clusters.join(", ")}${first}`;
+  return plain(`${type}, ${named}; exported by ${clusters.join(", ")}${first}`);
 }
 
 const WORDS = {
@@ -105,9 +106,9 @@ function describeConflict(conflict: ConflictChange, { color }: Pick<CliContext, 
   const { red, green, yellow } = pc.createColors(color);
   const { change, reason, message, winner } = conflict;
   const paint = change === "begins" ? red : change === "ends" ? green : yellow;
-  const said = change === "ends" ? "" : `: ${message.replaceAll("\n", " ")}`;
+  const said = change === "ends" ? "" : `: ${plain(message)}`;
   const verb = change === "ends" ? "won" : "wins";
-  return `${paint(WORDS[change])} ${reason} (${winner} ${verb})${said}`;
+  return `${paint(WORDS[change])} ${reason} (${plain(winner)} ${verb})${said}`;
 }
 
 function describeCluster(one: ClusterChange, { namespace }: WhatIfView): string {
@@ -116,5 +117,5 @@ function describeCluster(one: ClusterChange, { namespace }: WhatIfView): string 
     return `nothing: it has no namespace ${namespace}.`;
   }
   const noticed = changes.length === 0 ? "nothing changes" : changes.join("; ");
-  return `${noticed}.${leftOut === undefined ? "" : ` Left out: ${leftOut}`}`;
+  return plain(`${noticed}.${leftOut === undefined ? "" : ` Left out: ${leftOut}`}`);
 }

@@ -176,7 +176,7 @@ export async function hubTokenDelete(
     const { store } = clusters.open(flags);
     await requireHub(store, signal);
     if (!(await deleteJoinToken(store, name, signal))) {
-      throw new Problem("ArgumentInvalid", `the hub has no join token "${name}"`, {
+      throw new Problem("NothingFound", `the hub has no join token "${name}"`, {
         hint: "isthmus hub token list shows those that it has.",
       });
     }

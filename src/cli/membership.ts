@@ -6,6 +6,7 @@ import type { EvictFlags, InitFlags } from "./hub.ts";
 import type { JoinFlags } from "./join.ts";
 import type { HubFlags, TokenFlags } from "./jointoken.ts";
 import type { LeaveFlags } from "./leave.ts";
+import { collect } from "./repeated.ts";
 
 export function addMembershipCommands(program: Command, context: CliContext): void {
   addHub(program, context);
@@ -136,8 +137,4 @@ function withHub(command: Command): Command {
 
 function yamlOption(what = "print what it would apply, and change nothing"): Option {
   return new Option("-o, --output <format>", what).choices(["yaml"]);
-}
-
-function collect(value: string, before: readonly string[]): readonly string[] {
-  return [...before, value];
 }

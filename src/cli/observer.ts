@@ -2,15 +2,13 @@
 // A cluster that fails is a sentence in the observation.
 
 import { Problem } from "../api/problem.ts";
-import type { Lease } from "../api/builtin.ts";
-import { type HubDepth, listLeases, sightCluster, sightHub } from "../controllers/sight.ts";
-import { list } from "../core/clusterset/explanation.ts";
+import { type HubDepth, sightCluster, sightHub } from "../controllers/sight.ts";
 import type { HubSighting, Observation, Sighting } from "../core/clusterset/sighting.ts";
 import type { HubCredential } from "../hub/credential.ts";
 import { describeFailure } from "../kube/failure.ts";
-import { parseTime, sleep } from "../ports/clock.ts";
 import { type Cluster, type Clusters, withClusters } from "./cluster.ts";
 import type { CliContext } from "./context.ts";
+import { watchLeases } from "./leaseWatch.ts";
 import { readSources, type Source, type SourceFlags } from "./source.ts";
 
 export interface ReadingFlags extends SourceFlags {
@@ -37,11 +35,6 @@ export interface LookOptions {
   readonly watchesLeases?: boolean;
 }
 
-/** A Lease of this age is worth watching. Only a reason to look twice: clocks of clusters are not compared. */
-const DOUBTFUL_MS = 15_000;
-const WATCH_MS = 13_000;
-const WATCH_EVERY_MS = 1_000;
-
 export async function withObserver<T>(
   context: CliContext,
   flags: ReadingFlags,
@@ -51,9 +44,10 @@ export async function withObserver<T>(
     const named = readSources(flags);
     const sources: readonly Source[] = named.length > 0 ? named : [{ name: "" }];
     const opened = sources.map((source) => openSource(clusters, source));
+    const desk = { context, flags, reach: createReach(clusters), tell: tellOnce(context) };
     return work({
       defaultNamespace: opened[0]?.cluster.config.namespace ?? "default",
-      look: (options = {}) => look({ context, flags, clusters }, opened, options),
+      look: (options = {}) => look(desk, opened, options),
     });
   });
 }
@@ -88,7 +82,27 @@ function contextOf({ config: { source } }: Cluster): string | undefined {
 interface Desk {
   readonly context: CliContext;
   readonly flags: ReadingFlags;
-  readonly clusters: Clusters;
+  readonly reach: Clusters["reach"];
+  readonly tell: (line: string) => void;
+}
+
+/** Who looks again and again speaks to the same hub, by the same connections. */
+export function createReach(clusters: Pick<Clusters, "reach">): Clusters["reach"] {
+  const reached = new Map<string, Cluster>();
+  return (target) => {
+    const key = JSON.stringify([target.server, target.ca, target.token]);
+    const cluster = reached.get(key) ?? clusters.reach(target);
+    reached.set(key, cluster);
+    return cluster;
+  };
+}
+
+function tellOnce(context: CliContext): (line: string) => void {
+  let told = "";
+  return (line) => {
+    if (line !== told) context.error(line);
+    told = line;
+  };
 }
 
 async function look(
@@ -134,7 +148,7 @@ async function lookAtHub(
   for (const credential of credentials) {
     const { server, ca, token } = credential;
     if (token === undefined) continue;
-    const cluster = desk.clusters.reach({ server, token, ...(ca === undefined ? {} : { ca }) });
+    const cluster = desk.reach({ server, token, ...(ca === undefined ? {} : { ca }) });
     const sighting = await sightHub({
       store: cluster.store,
       clock,
@@ -144,40 +158,12 @@ async function lookAtHub(
       depth: options.depth ?? "endpoints",
     });
     if (sighting.problem === undefined) {
-      return options.watchesLeases === true ? watchLeases(desk, cluster, sighting) : sighting;
+      if (options.watchesLeases !== true) return sighting;
+      return watchLeases(desk.context, { store: cluster.store, hub: sighting, tell: desk.tell });
     }
     failed ??= sighting;
   }
   return failed;
-}
-
-/** Until every doubtful one has been renewed, or has had the time to. */
-async function watchLeases(
-  { context }: Desk,
-  { store }: Cluster,
-  hub: HubSighting,
-): Promise<HubSighting> {
-  const { clock, signal } = context;
-  const beganMs = clock.monotonic();
-  const before = hub.leases;
-  const isDoubtful = ({ spec }: Lease): boolean => {
-    const renewedMs = parseTime(spec?.renewTime);
-    return renewedMs !== undefined && Math.abs(clock.now() - renewedMs) >= DOUBTFUL_MS;
-  };
-  let pending = before.filter(isDoubtful);
-  if (pending.length === 0) return hub;
-  const names = pending.map(({ metadata }) => metadata.name ?? "");
-  context.error(
-    `watching for up to ${WATCH_MS / 1_000} s whether ${list(names)} ${names.length === 1 ? "is" : "are"} heard`,
-  );
-  let leases = before;
-  while (pending.length > 0 && clock.monotonic() - beganMs < WATCH_MS) {
-    await sleep(clock, WATCH_EVERY_MS, signal);
-    leases = await listLeases(store, signal);
-    const now = new Map(leases.map(({ metadata, spec }) => [metadata.name, spec?.renewTime]));
-    pending = pending.filter(({ metadata, spec }) => now.get(metadata.name) === spec?.renewTime);
-  }
-  return { ...hub, leases, before: { leases: before, elapsedMs: clock.monotonic() - beganMs } };
 }
 
 /** One sentence, or two: what happened and what to do. */

@@ -6,6 +6,7 @@ import type { Placed } from "../controllers/place.ts";
 import type { Removal } from "../hub/manifest/resource.ts";
 import type { CliContext } from "./context.ts";
 import { renderRows } from "./table.ts";
+import { plain } from "./terminal.ts";
 
 /** One document for each; `title` becomes a comment in front of the first. */
 export function printYaml(
@@ -55,5 +56,5 @@ function pluralOf(kind: string): string {
 }
 
 export function warn(context: CliContext, sentences: readonly string[]): void {
-  for (const sentence of sentences) context.error(`warning: ${sentence}`);
+  for (const sentence of sentences) context.error(`warning: ${plain(sentence)}`);
 }

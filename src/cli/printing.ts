@@ -7,17 +7,13 @@ import { parseTime } from "../ports/clock.ts";
 import type { CliContext } from "./context.ts";
 import type { OutputFormat } from "./observer.ts";
 import { renderRows } from "./table.ts";
+import { plain } from "./terminal.ts";
 
 export interface Column<T> {
   readonly title: string;
   readonly read: (row: T) => string;
   /** Shown with -o wide only. */
   readonly wide?: boolean;
-}
-
-/** What others wrote, on one line and without what a terminal would obey. */
-export function plain(text: string): string {
-  return text.replaceAll(/\s*\n\s*/g, " ").replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "?");
 }
 
 /** True when the format was one for programs, and all is printed. */

@@ -15,6 +15,8 @@ import { addExportCommands } from "./exporting.ts";
 import { LOG_LEVELS } from "./log.ts";
 import { addMembershipCommands } from "./membership.ts";
 import { addReadingCommands } from "./reading.ts";
+import { collect } from "./repeated.ts";
+import { plainLines } from "./terminal.ts";
 
 /** 0 done, 1 a problem that was explained, 2 wrong usage. */
 export async function runCli(argv: readonly string[], context: CliContext): Promise<number> {
@@ -26,7 +28,7 @@ export async function runCli(argv: readonly string[], context: CliContext): Prom
     // Who ends a process that runs until it is ended has what he wanted; a command that was cut short has not done its work.
     if (context.signal.aborted && !isProblem(error, "Interrupted")) return 0;
     printFailure(error, context);
-    return 1;
+    return isProblem(error, "ArgumentInvalid") ? 2 : 1;
   }
 }
 
@@ -151,8 +153,7 @@ function describeOption(option: Option): string {
   const { defaultValue } = option;
   const isObvious = defaultValue === false || (Array.isArray(defaultValue) && !defaultValue.length);
   if (!isObvious) return new Help().optionDescription(option);
-  const plain = new Option(option.flags, option.description);
-  return new Help().optionDescription(plain);
+  return new Help().optionDescription(new Option(option.flags, option.description));
 }
 
 /** What whoever keeps services in step can be told about them. */
@@ -178,19 +179,15 @@ function addServiceOptions(command: Command): Command {
     );
 }
 
-function collect(value: string, before: readonly string[]): readonly string[] {
-  return [...before, value];
-}
-
 function printFailure(error: unknown, context: CliContext): void {
   const { red, dim } = pc.createColors(context.color);
   if (error instanceof Problem) {
-    context.error(`${red("error:")} ${error.message}`);
-    if (error.hint !== undefined) context.error(error.hint);
+    context.error(`${red("error:")} ${plainLines(error.message)}`);
+    if (error.hint !== undefined) context.error(plainLines(error.hint));
     context.error(dim(`See ${error.code} in docs/errors.md.`));
     return;
   }
   // Not foreseen: the stack is what a bug report needs.
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  context.error(`${red("error:")} ${text}`);
+  context.error(`${red("error:")} ${plainLines(text)}`);
 }

@@ -4,6 +4,7 @@ import { type Command, Option } from "commander";
 import type { CliContext } from "./context.ts";
 import type { Gettable } from "./get.ts";
 import type { ReadingFlags } from "./observer.ts";
+import { collect } from "./repeated.ts";
 import type { SimulateFlags } from "./simulate.ts";
 import type { StatusFlags } from "./status.ts";
 
@@ -107,8 +108,4 @@ function withNamespace(command: Command): Command {
 /** All namespaces unless told otherwise. */
 function withScope(command: Command): Command {
   return command.option("-n, --namespace <name>", "look in one namespace only");
-}
-
-function collect(value: string, before: readonly string[]): readonly string[] {
-  return [...before, value];
 }

@@ -11,7 +11,7 @@ export interface SimulateFlags extends ReadingFlags {
   readonly without: string;
 }
 
-const WORST_FIRST: readonly Loss[] = ["gone", "partly", "weaker", "none"];
+const WORST_FIRST: readonly Loss[] = ["gone", "partly", "unknown", "weaker", "none"];
 
 export async function runSimulate(context: CliContext, flags: SimulateFlags): Promise<void> {
   await withObserver(context, flags, async (observer) => {
@@ -33,7 +33,8 @@ export async function runSimulate(context: CliContext, flags: SimulateFlags): Pr
       (a, b) => WORST_FIRST.indexOf(a.loss) - WORST_FIRST.indexOf(b.loss),
     );
     const gone = rows.filter(({ loss }) => loss === "gone" || loss === "partly");
-    const names = gone.map(({ namespace: space, name }) => `${space}/${name}`);
+    const open = rows.filter(({ loss }) => loss === "unknown");
+    const names = [...gone, ...open].map(({ namespace: space, name }) => `${space}/${name}`);
     if (
       !printData(context, flags.output, { data: { without: flags.without, services: rows }, names })
     ) {
@@ -46,6 +47,14 @@ export async function runSimulate(context: CliContext, flags: SimulateFlags): Pr
         {
           hint: "Export them from another cluster, too, before that one goes.",
         },
+      );
+    }
+    // Who asks before a cluster is taken away must not take "cannot be told" for "goes on".
+    if (open.length > 0) {
+      throw new Problem(
+        "NotWell",
+        `what ${open.length} of ${rows.length} services would have left without ${flags.without} cannot be told`,
+        { hint: "Name the clusters that import them, too, with --kubeconfig or --context." },
       );
     }
   });

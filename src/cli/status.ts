@@ -9,7 +9,8 @@ import { sleep } from "../ports/clock.ts";
 import type { CliContext } from "./context.ts";
 import { parseDuration } from "./duration.ts";
 import { chooseNamespace, type Observer, type ReadingFlags, withObserver } from "./observer.ts";
-import { plain, printData } from "./printing.ts";
+import { printData } from "./printing.ts";
+import { plain } from "./terminal.ts";
 
 export interface StatusFlags extends ReadingFlags {
   readonly wait: boolean;
@@ -38,7 +39,7 @@ export async function runStatus(context: CliContext, flags: StatusFlags): Promis
   });
 }
 
-async function lookUntilWell(
+export async function lookUntilWell(
   context: CliContext,
   task: { readonly observer: Observer; readonly flags: StatusFlags; readonly timeoutMs: number },
 ): Promise<{ readonly status: StatusView; readonly view: ClustersetView }> {
@@ -48,20 +49,26 @@ async function lookUntilWell(
   let told = "";
   for (;;) {
     const namespace = chooseNamespace(flags, undefined);
-    const observation = await observer.look({ namespace, watchesLeases: !flags.wait });
+    const observation = await observer.look({ namespace, watchesLeases: true });
     const status = viewStatus(observation);
     const isOver = status.well || !flags.wait || clock.monotonic() + AGAIN_MS > untilMs;
     if (isOver) return { status, view: viewClusterset(observation) };
     const first = status.findings.find(({ verdict }) => verdict === "bad");
-    const line =
-      first === undefined ? "" : `waiting: ${first.subject}, ${first.what}: ${first.why}`;
+    const line = first === undefined ? "" : `waiting: ${renderFinding(first)}`;
     if (line !== told) context.error(line);
     told = line;
     await sleep(clock, AGAIN_MS, signal);
   }
 }
 
-function renderStatus(
+function renderFinding(
+  { subject, what, why }: Finding,
+  emphasize: (text: string) => string = (text) => text,
+): string {
+  return `${emphasize(plain(subject))}, ${plain(what)}: ${plain(why)}`;
+}
+
+export function renderStatus(
   status: StatusView,
   view: ClustersetView,
   { color }: Pick<CliContext, "color">,
@@ -73,7 +80,7 @@ function renderStatus(
   const lines = findings
     .slice(0, FINDINGS_SHOWN)
     .flatMap((finding) => [
-      `${finding.verdict === "bad" ? red("BAD") : yellow("?  ")}   ${bold(finding.subject)}, ${finding.what}: ${plain(finding.why)}`,
+      `${finding.verdict === "bad" ? red("BAD") : yellow("?  ")}   ${renderFinding(finding, bold)}`,
       ...(finding.next === undefined ? [] : [`      ${dim("→")} ${plain(finding.next)}`]),
     ]);
   const more = findings.length - FINDINGS_SHOWN;
@@ -92,8 +99,8 @@ function renderHub(
 ): string {
   const counted = members === 1 ? "1 member" : `${members} members`;
   return problem === undefined
-    ? `hub        ${mark(true)}   ${server}, ${counted}`
-    : `hub        ${mark(false)}   ${server}`;
+    ? `hub        ${mark(true)}   ${plain(server)}, ${counted}`
+    : `hub        ${mark(false)}   ${plain(server)}`;
 }
 
 function listClusters({ clusters }: ClustersetView, findings: readonly Finding[]): string {
@@ -104,7 +111,7 @@ function listClusters({ clusters }: ClustersetView, findings: readonly Finding[]
     if (!bad.has(id)) return id;
     return liveness === "live" || liveness === "unknown" ? `${id} not well` : `${id} ${liveness}`;
   });
-  return named.length === 0 ? "" : `: ${named.join(", ")}`;
+  return named.length === 0 ? "" : `: ${plain(named.join(", "))}`;
 }
 
 function describeCounts({ clusters, services, findings }: StatusView): string {

@@ -112,6 +112,56 @@ test("lists come in pages, and only what belongs to exports and imports is kept"
   expect(sighting.services.map(({ metadata }) => metadata.name)).toEqual(["web", "derived-1"]);
 });
 
+test("a slice without endpoints and ports, which the API shows as null, is read as one with none", async () => {
+  const slice = {
+    apiVersion: "discovery.k8s.io/v1",
+    kind: "EndpointSlice",
+    metadata: {
+      namespace: "shop",
+      name: "web-1",
+      labels: { "multicluster.kubernetes.io/service-name": "web" },
+    },
+    addressType: "IPv4",
+    endpoints: null,
+    ports: null,
+  };
+  const store = aStore((resource) =>
+    Promise.resolve(resource.plural === "endpointslices" ? { ...EMPTY, items: [slice] } : EMPTY),
+  );
+  const { sighting } = await look(store);
+  expect(sighting.slices).toMatchObject([{ endpoints: [], ports: [] }]);
+});
+
+/** Fifty thousand of the kind, and more to come. */
+function aStoreWithMore(plural: string): Store {
+  const item = { apiVersion: "", kind: "", metadata: { namespace: "shop", name: "one" } };
+  const page = { items: Array.from({ length: 50_000 }, () => item), resourceVersion: "1" };
+  return aStore((resource) =>
+    Promise.resolve(resource.plural === plural ? { ...page, continue: "next" } : EMPTY),
+  );
+}
+
+test("a kind of which there is too much to be read counts as unread", async () => {
+  const { sighting } = await look(aStoreWithMore("endpointslices"));
+  expect(sighting.unread).toEqual(["slices"]);
+  expect(sighting.problems.join(" ")).toContain("There are more than 50000 endpointslices");
+});
+
+test("a hub with more shares than are read is not taken for one with no others", async () => {
+  const credential = { cluster: "east" as never, server: "https://hub", claim: "" };
+  const ask = (store: Store) =>
+    sightHub({
+      store,
+      clock: new VirtualClock(),
+      signal,
+      describe,
+      credential,
+      depth: "endpoints",
+    });
+  expect((await ask(aStoreWithMore("endpointshares"))).hasShares).toBe(false);
+  expect((await ask(aStore(() => Promise.resolve(EMPTY)))).hasShares).toBe(true);
+});
+
 test("a cluster without an id is taken for what its context is called only if its imports know that name", async () => {
   const serviceImport = {
     apiVersion: "multicluster.x-k8s.io/v1beta1",

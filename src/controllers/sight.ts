@@ -103,6 +103,7 @@ async function look(options: ClusterOptions, signal: AbortSignal): Promise<Sight
       const scope = resource.namespaced && namespace !== undefined ? { namespace } : {};
       const { items, isWhole } = await listBounded(store, resource, { ...scope, signal });
       if (!isWhole) {
+        unread.add(kind);
         problems.add(
           `There are more than ${OBJECTS_MAX} ${resource.plural}; the rest was not read. Name one namespace with -n.`,
         );
@@ -165,8 +166,8 @@ async function look(options: ClusterOptions, signal: AbortSignal): Promise<Sight
             (owner !== undefined && exported.has(serviceKey({ namespace: space, name: owner })))
           );
         })
-        // A slice without endpoints may come with null.
-        .map((slice) => ({ ...slice, endpoints: slice.endpoints ?? [] })),
+        // A slice without endpoints or without ports may come with null.
+        .map((slice) => ({ ...slice, endpoints: slice.endpoints ?? [], ports: slice.ports ?? [] })),
       namespaces,
       properties,
     },
@@ -251,15 +252,20 @@ export async function sightHub(
   const head = { server: credential.server, reader: credential.cluster };
   try {
     return await runBounded({ clock, boundMs, stop: signal }, async (bound) => {
-      const list = async <T extends KubeObject>(resource: Resource<T>, isWanted = true) =>
-        isWanted ? (await listBounded(store, resource, { signal: bound })).items : [];
+      let areWhole = true;
+      const list = async <T extends KubeObject>(resource: Resource<T>, isWanted = true) => {
+        if (!isWanted) return [];
+        const { items, isWhole } = await listBounded(store, resource, { signal: bound });
+        areWhole &&= isWhole;
+        return items;
+      };
       const [members, leases, serviceShares, endpointShares] = await Promise.all([
         list(CLUSTER_MEMBER),
         listLeases(store, bound),
         list(SERVICE_SHARE, depth !== "members"),
         list(ENDPOINT_SHARE, depth === "endpoints"),
       ]);
-      const hasShares = depth === "endpoints";
+      const hasShares = depth === "endpoints" && areWhole;
       return { ...head, members, leases, hasShares, serviceShares, endpointShares };
     });
   } catch (error) {

@@ -57,7 +57,8 @@ export function isReady(slice: EndpointSlice): boolean {
 }
 
 /** What traffic asks for: a family and a port. Endpoints of the one do not stand in for those of another. */
-export function routesOf({ addressType, ports = [] }: EndpointSlice): readonly string[] {
-  if (ports.length === 0) return [addressType];
-  return ports.map(({ name = "" }) => `${addressType} ${name}`);
+export function routesOf({ addressType, ports }: EndpointSlice): readonly string[] {
+  // A slice without ports may come with null, and a port without a name, too.
+  const named = (ports ?? []).map(({ name }) => `${addressType} ${name ?? ""}`);
+  return named.length === 0 ? [addressType] : named;
 }

@@ -71,8 +71,16 @@ export function exportedContribution(
   record: ClusterRecord,
   service: ServiceKey,
 ): Contribution | undefined {
-  if (isExportKnown(record)) return ownContribution(record, service);
-  return isOnHub(set, record) ? hubContribution(record, service)?.contribution : undefined;
+  const told = isOnHub(set, record) ? hubContribution(record, service)?.contribution : undefined;
+  if (!isExportKnown(record)) return told;
+  const own = ownContribution(record, service);
+  if (own === undefined || hasRead(record, "slices") || told === undefined) return own;
+  return { share: own.share, endpoints: told.endpoints };
+}
+
+/** That a contribution has no endpoints means that there are none. */
+export function areEndpointsKnown(set: Clusterset, record: ClusterRecord): boolean {
+  return isOnHub(set, record) || (isExportKnown(record) && hasRead(record, "slices"));
 }
 
 /** Everybody's, in order of cluster ids, and what they make together. */
@@ -135,7 +143,8 @@ export function findUnknownSources(
   const listed = importer.imports.get(service)?.status?.clusters ?? [];
   const ids = listed.map(({ cluster }) => cluster as ClusterId);
   const isKnown = (record: ClusterRecord): boolean =>
-    isOnHub(set, record) || (isExportKnown(record) && record.sighting?.cluster !== undefined);
+    isOnHub(set, record) ||
+    (areEndpointsKnown(set, record) && record.sighting?.cluster !== undefined);
   const unread = set.records.filter((record) => !isKnown(record) && record.sighting !== undefined);
   const unknown = ids.filter((id) => {
     const record = set.byId.get(id);

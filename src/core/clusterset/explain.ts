@@ -2,6 +2,7 @@
 // of traffic in every cluster that was asked.
 
 import type { ServiceKey } from "../../api/names.ts";
+import { isManaged } from "../import.ts";
 import { orderShares } from "../order.ts";
 import { findContributors, findExports } from "./contribution.ts";
 import { explain, type Explanation, list, type Verdict, worst } from "./explanation.ts";
@@ -40,7 +41,8 @@ export function explainIn(set: Clusterset, service: ServiceKey): ServiceExplanat
       : [];
   });
   const { verdict, why } = summarize(usable, exports.length);
-  const parts = [...(exports.length === 0 ? [explainNoExport(set)] : exports), ...imports];
+  const isMissed = exports.length === 0 && !standings.some(isMadeByHand);
+  const parts = [...(isMissed ? [explainNoExport(set)] : exports), ...imports];
   return {
     ...explain(service, verdict, { why, parts: [...parts, ...explainUnasked(set)] }),
     service,
@@ -59,6 +61,12 @@ function orderByAge(set: Clusterset, service: ServiceKey): readonly ClusterRecor
 /** Where a namespace is missing the service is not wanted: that is no failure. */
 function isExpected({ importer, service, namespace, merged }: Standing): boolean {
   return importer.imports.has(service) || (namespace === "present" && merged !== undefined);
+}
+
+/** Somebody else's import, which is served like all others: it needs no export. */
+function isMadeByHand({ importer, service }: Standing): boolean {
+  const serviceImport = importer.imports.get(service);
+  return serviceImport !== undefined && !isManaged(serviceImport);
 }
 
 function summarize(

@@ -1,7 +1,7 @@
 // Clusterset: one source of one import in, each of its endpoints out, with why traffic reaches it or not: from its home over
 // the hub and the doors of the importing cluster to the slice that kube-proxy reads. The first reason on that way counts.
 
-import type { Endpoint, EndpointSlice } from "../../api/builtin.ts";
+import type { Endpoint, EndpointPort, EndpointSlice } from "../../api/builtin.ts";
 import { importedSliceName } from "../../api/digest.ts";
 import {
   type ClusterId,
@@ -12,10 +12,16 @@ import {
 import type { EndpointShare } from "../../api/share.ts";
 import { admitContribution, type Rejection } from "../admission.ts";
 import { describePort, exposesPort } from "../ports.ts";
-import { admissionContext, exportedContribution, hubContribution } from "./contribution.ts";
-import { explain, type Explanation, nameKeeper } from "./explanation.ts";
+import {
+  admissionContext,
+  areEndpointsKnown,
+  exportedContribution,
+  hubContribution,
+} from "./contribution.ts";
+import { explain, type Explanation, list, nameKeeper } from "./explanation.ts";
 import { explainUnready } from "./explainExport.ts";
 import { type ClusterRecord, type Clusterset, isOnHub } from "./record.ts";
+import { hasPorts, isHeadless } from "./served.ts";
 import { slicesFrom, type Standing } from "./standing.ts";
 import { isAttached, isEndpointReady } from "./view.ts";
 
@@ -30,10 +36,15 @@ export function explainEndpoints(
   const { importer, service } = standing;
   const record = set.byId.get(source);
   const copies = slicesFrom(importer, service, source);
-  const home = record === undefined ? undefined : exportedContribution(set, record, service);
+  const home =
+    record !== undefined && areEndpointsKnown(set, record)
+      ? exportedContribution(set, record, service)
+      : undefined;
   if (record === undefined || home === undefined) {
-    return copies.flatMap((slice) =>
-      slice.endpoints.map((endpoint) => explainCopy(endpoint, slice, standing)),
+    return cut(
+      copies.flatMap((slice) =>
+        slice.endpoints.map((endpoint) => explainCopy(endpoint, slice, standing)),
+      ),
     );
   }
   const known = new Set(
@@ -53,7 +64,14 @@ export function explainEndpoints(
   const own = home.endpoints.flatMap((share) =>
     share.endpoints.map((endpoint) => explainEndpoint(facts, share, endpoint)),
   );
-  return [...own, ...stale].slice(0, LISTED);
+  return cut([...own, ...stale]);
+}
+
+/** Whether the service can be used is told by those that are good: they must not be cut off. */
+function cut(endpoints: readonly Explanation[]): readonly Explanation[] {
+  if (endpoints.length <= LISTED) return endpoints;
+  const rank = ({ verdict }: Explanation): number => Number(verdict !== "good");
+  return endpoints.toSorted((a, b) => rank(a) - rank(b)).slice(0, LISTED);
 }
 
 interface Facts {
@@ -132,9 +150,20 @@ function explainDoors(
     return kept !== undefined && exposesPort(own, kept);
   });
   if (usable.length > 0) return undefined;
+  // Ports of slices are found by name, so a name that the Service does not have leads nowhere.
+  if (!share.ports.some((port) => own.ports.some(({ name }) => name === (port.name ?? "")))) {
+    const has = own.ports.map(describePort).join(", ");
+    const why = `Its ports are left out: its slice names ${list(share.ports.map(describeSlicePort))}, and the Service in ${record.id} has ${has}.`;
+    const next = `In ${record.id}, name the ports of the EndpointSlice "${share.slice}" as the Service does.`;
+    return explain(address, "bad", { why, next });
+  }
   const why = `Its ports are left out: ${record.id} has ${own.ports.map(describePort).join(", ")}, the service is ${merged.ports.map(describePort).join(", ")}.`;
   const next = `Give the Service in ${record.id} the same ports, then its endpoints are used.`;
   return explain(address, "bad", { why, next });
+}
+
+function describeSlicePort({ name, port, protocol }: EndpointPort): string {
+  return `${(name ?? "") === "" ? '""' : name} ${port ?? "?"}/${protocol ?? "TCP"}`;
 }
 
 /** The whole sentence, with what to do, is told once for all endpoints of the source. */
@@ -165,8 +194,7 @@ function withPod(record: ClusterRecord, service: ServiceKey, endpoint: Endpoint)
 }
 
 function explainCopy(endpoint: Endpoint, slice: EndpointSlice, standing: Standing): Explanation {
-  const { importer, service } = standing;
-  const isHeadless = importer.imports.get(service)?.spec?.type === "Headless";
+  const { importer } = standing;
   const what = endpoint.addresses[0] ?? "";
   if (!isEndpointReady(endpoint)) {
     return explain(what, "bad", { why: "It is not ready, as the slice has it." });
@@ -178,8 +206,13 @@ function explainCopy(endpoint: Endpoint, slice: EndpointSlice, standing: Standin
     const why = `It is ready${at}, but on no node of ${importer.id}, and internalTrafficPolicy is Local.`;
     return explain(what, "bad", { why, inUse: false });
   }
-  // Without a virtual IP it is DNS that leads there.
-  const inUse = isAttached(slice, standing) || isHeadless;
+  if (!hasPorts(slice, standing)) {
+    const source = slice.metadata.labels?.[SOURCE_CLUSTER_LABEL] ?? importer.id;
+    const why = "Its slice names no port, so nothing is sent to it.";
+    const next = `In ${source}, give its EndpointSlice the ports of the Service, by the names that they have there.`;
+    return explain(what, "bad", { why, next, inUse: false });
+  }
+  const inUse = isAttached(slice, standing) || isHeadless(standing);
   if (inUse) return explain(what, "good", { why: `In use${at}.`, inUse });
   const why = "Its slice is not attached to the Service that carries the virtual IP.";
   return explain(what, "bad", { why, inUse });

@@ -4,7 +4,7 @@
 import type { Endpoint } from "../../api/builtin.ts";
 import { type ServiceKey, splitServiceKey } from "../../api/names.ts";
 import { judgeExport } from "../export.ts";
-import { exportInput, isExportKnown } from "./contribution.ts";
+import { areEndpointsKnown, exportInput, isExportKnown } from "./contribution.ts";
 import { count, explain, type Explanation, nameKeeper, sentence } from "./explanation.ts";
 import { type ClusterRecord, type Clusterset, hasRead } from "./record.ts";
 import { formatAge, parseTimeMs } from "./time.ts";
@@ -20,7 +20,10 @@ export function explainExport(
   if (view === undefined) return undefined;
   const what = `export in ${record.id}`;
   const refusal = view.valid ? undefined : explainRefusal(record, service);
-  if (refusal !== undefined) return explain(what, "bad", refusal);
+  // What could not be read may be as it should be.
+  if (refusal !== undefined) {
+    return explain(what, isExportKnown(record) ? "bad" : "unknown", refusal);
+  }
   const parts = [
     ...explainLag(record, view),
     ...explainConflicts(view),
@@ -35,7 +38,10 @@ function summarize(set: Clusterset, record: ClusterRecord, view: ExportView): st
   const age = createdMs === undefined ? "" : ` ${formatAge(set.observation.nowMs - createdMs)} ago`;
   const rank = view.oldest ? ", the oldest export: where exports disagree, it wins" : "";
   const source = isExportKnown(record) ? "" : " So says the hub; the cluster itself was not read.";
-  return `Exported${age}${rank}. ${view.ready} of ${count(view.endpoints, "endpoint")} ready.${source}`;
+  const counted = areEndpointsKnown(set, record)
+    ? `${view.ready} of ${count(view.endpoints, "endpoint")} ready.`
+    : "Its EndpointSlices could not be read.";
+  return `Exported${age}${rank}. ${counted}${source}`;
 }
 
 function explainRefusal(record: ClusterRecord, service: ServiceKey) {

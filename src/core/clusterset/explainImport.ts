@@ -17,10 +17,11 @@ import {
 } from "./explanation.ts";
 import { judgeCluster } from "./liveness.ts";
 import { type Clusterset, hasRead } from "./record.ts";
-import { describeDue, findSources, slicesFrom, type Standing } from "./standing.ts";
+import { describeDue, findSources, slicesFrom, type Standing, UNNAMED_SOURCE } from "./standing.ts";
 import { isEndpointReady, isImportReady, viewSource } from "./view.ts";
 
 export const CLUSTERSET_ZONE = "clusterset.local";
+const NEXT_FOR_UNREAD = "Ask for the role view in that namespace.";
 
 /** `standings` are those of the service in all clusters. */
 export function explainImport(
@@ -28,7 +29,7 @@ export function explainImport(
   standing: Standing,
   standings: readonly Standing[],
 ): Explanation {
-  const { importer, service, namespace } = standing;
+  const { importer, service } = standing;
   const what = `in ${importer.id}`;
   const serviceImport = importer.imports.get(service);
   if (serviceImport === undefined) return explain(what, ...explainAbsence(standing));
@@ -45,7 +46,7 @@ export function explainImport(
   ];
   const words = { good: "can be used", bad: "cannot be used", unknown: "may be usable" };
   const name = `${splitServiceKey(service).name}.${splitServiceKey(service).namespace}.svc.${CLUSTERSET_ZONE}`;
-  const why = `${name} ${words[usable]} in ${importer.id}${namespace === "terminating" ? ", whose namespace is being deleted" : ""}.`;
+  const why = `${name} ${words[usable]} in ${importer.id}.`;
   return explain(what, usable, { why, parts });
 }
 
@@ -67,7 +68,7 @@ function explainAbsence(
   const { namespace, name } = splitServiceKey(service);
   if (!hasRead(importer, "serviceImports")) {
     const why = `The ServiceImports of ${importer.id} could not be read.`;
-    return ["unknown", { why, next: "Ask for the role view in that namespace." }];
+    return ["unknown", { why, next: NEXT_FOR_UNREAD }];
   }
   if (standing.namespace === "missing") {
     return [
@@ -88,6 +89,10 @@ function explainAbsence(
         : `It is not imported, and whether ${list(unknown)} exports it is not known.`;
     return ["unknown", { why, ...(unknown.length > 0 && { next: askToo(unknown) }) }];
   }
+  if (standing.namespace === "unknown") {
+    const why = `There is no ServiceImport "${name}", and whether ${importer.id} has the namespace "${namespace}" could not be read.`;
+    return ["unknown", { why, next: `If it has: ${nameKeeper(importer)}` }];
+  }
   if (createPolicy({}).isDenied(namespace)) {
     const why = `There is no ServiceImport "${name}": nothing is imported into the namespace "${namespace}" unless that is allowed.`;
     const next = `Use another namespace, or start central and agents with --allow-namespace ${namespace}.`;
@@ -99,6 +104,10 @@ function explainAbsence(
 
 /** Nothing when all is in step: nobody has to read that nothing is wrong. */
 function explainStep({ importer, due, unknown }: Standing): readonly Explanation[] {
+  if (!hasRead(importer, "serviceImports", "services", "slices")) {
+    const why = `Not all of the service's objects in ${importer.id} were read, so whether they are in step cannot be told.`;
+    return [explain("in step", "unknown", { why, next: NEXT_FOR_UNREAD })];
+  }
   if (unknown.length > 0) {
     const why = `What ${list(unknown)} ${unknown.length === 1 ? "exports" : "export"} was not read, so whether ${importer.id} is in step with it cannot be told.`;
     return [explain("in step", "unknown", { why, next: askToo(unknown) })];
@@ -193,7 +202,9 @@ function explainSource(
   const record = set.byId.get(source);
   if (record === undefined) {
     const verdict = view.ready > 0 ? "good" : "unknown";
-    return explain(what, verdict, words(`${source} itself was not asked.`));
+    const whose =
+      source === UNNAMED_SOURCE ? "They name no cluster." : `${source} itself was not asked.`;
+    return explain(what, verdict, words(whose));
   }
   if (view.liveness !== "live" && view.liveness !== "unknown") {
     const judged = judgeCluster(set, record, from.standings);
@@ -211,8 +222,7 @@ function explainSource(
     const why = "None of its slices is attached to the virtual IP.";
     return explain(what, "bad", words(why, nameKeeper(importer)));
   }
-  const isKnown = standing.received.has(source);
-  if (!isKnown && standing.unknown.includes(source)) {
+  if (standing.unknown.includes(source)) {
     return explain(what, "unknown", words("It could not be asked why."));
   }
   return explain(

@@ -1,13 +1,15 @@
 // Clusterset: an observation in, whether all is well out, and everything that is not, once each: a cause is told where it
 // is, not again at each of its consequences.
 
-import type { ServiceKey } from "../../api/names.ts";
+import type { ClusterId, ServiceKey } from "../../api/names.ts";
+import { exposesPort } from "../ports.ts";
 import { findContributors } from "./contribution.ts";
 import { explainIn } from "./explain.ts";
 import { isLocalOnly } from "./explainEndpoint.ts";
 import { askToo, type Explanation } from "./explanation.ts";
 import { judgeCluster, type LivenessView } from "./liveness.ts";
 import { type ClusterRecord, type Clusterset, indexClusterset } from "./record.ts";
+import { isServed } from "./served.ts";
 import { isBlind, type Observation } from "./sighting.ts";
 import type { Standing } from "./standing.ts";
 import { findStandings, isImportReady, viewExport } from "./view.ts";
@@ -157,7 +159,7 @@ function findDoubles({ doubles }: Clusterset): readonly Finding[] {
   }));
 }
 
-const COUNTED = /^\d+ of \d+ endpoints? ready in \d+ slices?\. /;
+const COUNTED = /^\d+ of \d+ endpoints? ready in \d+ slices?\.\s*/;
 
 /** Endpoints are left out: a pod that is not ready is its owner's business while others serve. */
 function findServiceTrouble(
@@ -171,8 +173,7 @@ function findServiceTrouble(
   const add = (what: string, { verdict, why, parts, ...words }: Explanation): void => {
     if (verdict === "good") return;
     const next = words.next ?? parts.flatMap((part) => part.next ?? [])[0];
-    // The same sentence twice is one cause, whatever is counted in front of it; the last says what to do about it.
-    const cause = why.replace(COUNTED, "");
+    const cause = nameCause(what, why);
     if (found.get(cause)?.verdict === "bad" && verdict !== "bad") return;
     found.set(cause, {
       about: "service",
@@ -184,8 +185,13 @@ function findServiceTrouble(
     });
   };
   const spoiled = new Set(
-    explained.parts.flatMap(({ what, verdict }) =>
-      what.startsWith("export in ") && verdict === "bad" ? what.slice("export in ".length) : [],
+    explained.parts.flatMap((part) =>
+      isSpoiled(part) ? part.what.slice("export in ".length) : [],
+    ),
+  );
+  const outvoted = new Set(
+    findStandings(set, service).flatMap((standing) =>
+      findOutvoted(standing).map((source) => `in ${standing.importer.id}: from ${source}`),
     ),
   );
   // Where imports are behind, the conditions of exports are, too.
@@ -201,7 +207,10 @@ function findServiceTrouble(
       const source = inner.what.startsWith("from ") ? inner.what.slice("from ".length) : "";
       const isExport = part.what.startsWith("export in ");
       const isConsequence =
-        spoiled.has(source) || gone.has(source) || (isExport && isBehind && isLate(inner));
+        spoiled.has(source) ||
+        gone.has(source) ||
+        outvoted.has(`${part.what}: ${inner.what}`) ||
+        (isExport && isBehind && isLate(inner));
       // Who was not asked is told once, not for each service.
       const isOpen = inner.what === "in step" && inner.verdict === "unknown";
       if (!isConsequence && !isOpen) add(`${part.what}: ${inner.what}`, inner);
@@ -213,6 +222,41 @@ function findServiceTrouble(
     add("use", { ...explained, verdict: "bad" });
   // The hub is told once, not for each service.
   return [...found.values()].filter(({ what }) => what !== "hub");
+}
+
+/** It contributes nothing, or not what it should: a conflict alone keeps nobody from being used. */
+function isSpoiled({ what, verdict, parts }: Explanation): boolean {
+  if (!what.startsWith("export in ") || verdict !== "bad") return false;
+  const isRefused = parts.length === 0;
+  return isRefused || parts.some((part) => part.verdict === "bad" && isOwnTrouble(part.what));
+}
+
+function isOwnTrouble(what: string): boolean {
+  return what === "endpoints" || what === "in step";
+}
+
+/** Sources all of whose ports lost the merge: that is told as the conflict that it is (R28). */
+function findOutvoted({ received, merged }: Standing): readonly ClusterId[] {
+  return [...received].flatMap(([source, { contribution }]) => {
+    const { share } = contribution;
+    const isHeard = merged?.ports.some((port) => exposesPort(share, port)) === true;
+    return isHeard || share.ports.length === 0 ? [] : source;
+  });
+}
+
+/**
+ * The same sentence twice is one cause, whatever is counted in front of it, where it is about the export and not about
+ * who says it: a conflict, a policy, what comes from one source. The last says what to do about it.
+ */
+function nameCause(what: string, why: string): string {
+  const cause = why.replace(COUNTED, "");
+  const [place = "", inner = ""] = what.split(": ");
+  const isShared =
+    inner === "policy" ||
+    inner.startsWith("from ") ||
+    (place.startsWith("export in ") && inner !== "" && !isOwnTrouble(inner));
+  if (!isShared || cause === "") return `${what}: ${cause}`;
+  return inner.startsWith("from ") ? `${inner}: ${cause}` : cause;
 }
 
 /** Most services, most of the time: nothing about them has to be explained. */
@@ -237,7 +281,8 @@ function isPlainlyWell(set: Clusterset, service: ServiceKey): boolean {
       isImportReady(serviceImport) &&
       !isLocalOnly(standing) &&
       [...received].every(
-        ([id, { rejections }]) => rejections.length === 0 && judged.get(id) === "live",
+        ([id, { rejections }]) =>
+          rejections.length === 0 && judged.get(id) === "live" && isServed(standing, id),
       )
     );
   });

@@ -19,7 +19,7 @@ function splitName(
   text: string,
   fallback: string,
 ): { readonly namespace: string; readonly name: string } | undefined {
-  // "service/web" means a kind, as kubectl has it, unless it can only be a namespace.
+  // "service/web" means a kind, as kubectl has it: of a namespace of that name it is web.service.
   const [namespace, name, ...rest] = text.split("/");
   if (name !== undefined) {
     if (rest.length > 0 || namespace === undefined) return undefined;

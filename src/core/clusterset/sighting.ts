@@ -49,7 +49,7 @@ export interface HubSighting {
   readonly leases: readonly Lease[];
   /** The same Leases some time before: whether one is renewed shows only in its changing. */
   readonly before?: { readonly leases: readonly Lease[]; readonly elapsedMs: number };
-  /** False: shares were not asked for, so nothing is known of them. */
+  /** False: shares were not asked for, or are too many to be read, so what is not among them is not known. */
   readonly hasShares: boolean;
   readonly serviceShares: readonly ServiceShareObject[];
   readonly endpointShares: readonly EndpointShareObject[];

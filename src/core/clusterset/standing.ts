@@ -131,23 +131,27 @@ function recallUnanswered(
 /** A hash: worth remembering. */
 const nameDerived = answerOnce((_: Clusterset, service) => derivedServiceName(service));
 
+/** Whoever wrote slices that name no cluster: one more source. No cluster id looks like this. */
+export const UNNAMED_SOURCE = "(unnamed)" as ClusterId;
+
+function sourceOf({ metadata }: EndpointSlice): ClusterId {
+  return (metadata.labels?.[SOURCE_CLUSTER_LABEL] as ClusterId | undefined) ?? UNNAMED_SOURCE;
+}
+
 /** Slices of the import that hold endpoints of that source. */
 export function slicesFrom(
   importer: ClusterRecord,
   service: ServiceKey,
   source: ClusterId,
 ): readonly EndpointSlice[] {
-  return (importer.importedSlices.get(service) ?? []).filter(
-    ({ metadata }) => metadata.labels?.[SOURCE_CLUSTER_LABEL] === source,
-  );
+  const slices = importer.importedSlices.get(service) ?? [];
+  return slices.filter((slice) => sourceOf(slice) === source);
 }
 
 /** Everybody whose endpoints the import has or should have. */
 export function findSources(standing: Omit<Standing, "due">): readonly ClusterId[] {
   const { importer, service, received } = standing;
-  const held = (importer.importedSlices.get(service) ?? []).flatMap(
-    ({ metadata }) => metadata.labels?.[SOURCE_CLUSTER_LABEL] ?? [],
-  );
+  const held = (importer.importedSlices.get(service) ?? []).map(sourceOf);
   const listed = importer.imports.get(service)?.status?.clusters ?? [];
   const ids = [...received.keys(), ...held, ...listed.map(({ cluster }) => cluster)];
   return ([...new Set(ids)] as ClusterId[]).toSorted(compareText);

@@ -6,9 +6,9 @@ import { routesOf } from "../fate.ts";
 import { type MergedService, mergeShares } from "../merge.ts";
 import { compareText } from "../order.ts";
 import { describePort } from "../ports.ts";
-import { findExports } from "./contribution.ts";
+import { findExports, isExportKnown } from "./contribution.ts";
 import { count, list } from "./explanation.ts";
-import { type Clusterset, indexClusterset } from "./record.ts";
+import { type ClusterRecord, type Clusterset, hasRead, indexClusterset } from "./record.ts";
 import type { Observation } from "./sighting.ts";
 import { findSources, slicesFrom, type Standing } from "./standing.ts";
 import { findStandings, isEndpointReady, viewSource } from "./view.ts";
@@ -20,6 +20,8 @@ export type Loss =
   | "partly"
   /** Fewer ready endpoints. */
   | "weaker"
+  /** Other exports are there, but no cluster that was read shows what they would serve. */
+  | "unknown"
   | "none";
 
 export interface LossView {
@@ -54,7 +56,7 @@ export function viewWithout(
 
 function viewLoss(set: Clusterset, service: ServiceKey, cluster: ClusterId): LossView {
   const standings = findStandings(set, service).filter(
-    ({ importer }) => importer.id !== cluster && importer.imports.has(service),
+    ({ importer }) => importer.id !== cluster && isRead(importer) && importer.imports.has(service),
   );
   const imports = standings.map((standing) => {
     const sources = findSources(standing).map((source) => viewSource(standing, source));
@@ -65,10 +67,36 @@ function viewLoss(set: Clusterset, service: ServiceKey, cluster: ClusterId): Los
   const { shares, merged } = findExports(set, service);
   const left = shares.filter((share) => share.cluster !== cluster);
   const routes = [...new Set(standings.flatMap((standing) => findLostRoutes(standing, cluster)))];
-  const facts = { imports, routes, exports: left.map((share) => share.cluster) };
-  const loss = judgeLoss(facts);
+  const facts = { imports, routes, exports: left.map((share) => share.cluster), cluster };
+  const loss = imports.length > 0 ? judgeLoss(facts) : judgeByExports(set, service, facts);
   const changes = describeChanges(merged, mergeShares(left));
-  return { ...splitServiceKey(service), loss, ...facts, changes, why: describeLoss(loss, facts) };
+  const { cluster: _, ...shown } = facts;
+  return { ...splitServiceKey(service), loss, ...shown, changes, why: describeLoss(loss, facts) };
+}
+
+function isRead(record: ClusterRecord): boolean {
+  return hasRead(record, "serviceImports", "slices");
+}
+
+/** Where no importer could be read, it may still be plain that nobody would be left to serve it. */
+function judgeByExports(
+  set: Clusterset,
+  service: ServiceKey,
+  { cluster, exports }: Facts,
+): "gone" | "unknown" | "none" {
+  const others = set.records.filter(({ id }) => id !== cluster);
+  // Everybody was read, and nobody imports it.
+  if (others.length > 0 && others.every(isRead)) return "none";
+  const listed = set.records.flatMap(({ imports }) =>
+    (imports.get(service)?.status?.clusters ?? []).map((entry) => entry.cluster),
+  );
+  const isItsOwn =
+    findExports(set, service).shares.some((share) => share.cluster === cluster) ||
+    listed.includes(cluster);
+  const record = set.byId.get(cluster);
+  if (!isItsOwn) return record !== undefined && isExportKnown(record) ? "none" : "unknown";
+  const isShared = exports.length > 0 || listed.some((id) => id !== cluster);
+  return isShared ? "unknown" : "gone";
 }
 
 /** Of what is served now. */
@@ -86,7 +114,7 @@ function findLostRoutes(standing: Standing, cluster: ClusterId): readonly string
   return lost.map((route) => route.trim()).toSorted(compareText);
 }
 
-type Facts = Pick<LossView, "imports" | "routes" | "exports">;
+type Facts = Pick<LossView, "imports" | "routes" | "exports"> & { readonly cluster: ClusterId };
 
 function judgeLoss({ imports, routes }: Facts): Loss {
   if (imports.some(({ ready, left }) => ready > 0 && left === 0)) return "gone";
@@ -94,7 +122,7 @@ function judgeLoss({ imports, routes }: Facts): Loss {
   return imports.some(({ ready, left }) => left < ready) ? "weaker" : "none";
 }
 
-function describeLoss(loss: Loss, { imports, routes, exports }: Facts): string {
+function describeLoss(loss: Loss, { imports, routes, exports, cluster: lost }: Facts): string {
   const hit = imports.filter(({ ready, left }) => left < ready);
   const [worst] = hit.toSorted((a, b) => a.left - b.left);
   const others =
@@ -103,14 +131,17 @@ function describeLoss(loss: Loss, { imports, routes, exports }: Facts): string {
       : `${list(exports)} ${exports.length === 1 ? "stays" : "stay"}`;
   switch (loss) {
     case "gone":
+      if (imports.length === 0) return `Only ${lost} exports it, as far as could be read.`;
       return `No ready endpoint would be left in ${list(hit.flatMap(({ cluster, left }) => (left === 0 ? cluster : [])))}: ${exports.length === 0 ? others : `${others}, without a ready endpoint`}.`;
     case "partly":
       return `Nobody else serves ${list(routes)}; the rest goes on.`;
     case "weaker":
       return `${count(worst?.left ?? 0, "ready endpoint")} of ${worst?.ready ?? 0} would be left in ${worst?.cluster ?? ""}: ${others}.`;
+    case "unknown":
+      return "No other cluster that imports it could be read with its EndpointSlices, so what would be left cannot be told. Name them all, with --kubeconfig or --context.";
     case "none":
       return imports.length === 0
-        ? "None of the clusters that were asked imports it."
+        ? `No other cluster needs ${lost} for it, as far as was asked.`
         : "It has no ready endpoint there, so nothing would change.";
     default:
       return loss satisfies never;
