@@ -9,19 +9,10 @@ import { CLUSTER_MEMBER } from "../src/api/isthmus.ts";
 import { memberNamespace } from "../src/api/names.ts";
 import { AgentWorld } from "./agentWorld.ts";
 import { anEndpoint, aSlice } from "./scenarios/objects.ts";
-import { at, complaints, mustExplain, observeAgents } from "./sightings.ts";
-
-async function open(...ids: readonly string[]) {
-  const world = await AgentWorld.open(...ids);
-  onTestFinished(() => world.during(world.stop()));
-  world.start();
-  await world.pass(10);
-  const [east, west] = world.sites;
-  return { world, east: east!, west: west! };
-}
+import { at, complaints, mustExplain, observeAgents, openAgents } from "./sightings.ts";
 
 test("in a world at rest everything is in step, seen from all clusters and seen from one", async () => {
-  const { world, east, west } = await open("east", "west");
+  const { world, east, west } = await openAgents("east", "west");
   await east.site.offer("web", [
     anEndpoint("10.1.0.1", { nodeName: "node-1", zone: "a", hostname: "web-1" }),
     "10.1.0.2",
@@ -47,7 +38,7 @@ test("in a world at rest everything is in step, seen from all clusters and seen 
 });
 
 test("one joined cluster shows the whole clusterset: of the others, what the hub has", async () => {
-  const { world, east } = await open("east", "west");
+  const { world, east } = await openAgents("east", "west");
   await east.site.offer("web", ["10.1.0.1"]);
   await world.pass(10);
   const { clusters } = viewClusterset(await observeAgents(world, { only: ["west"] }));
@@ -58,7 +49,7 @@ test("one joined cluster shows the whole clusterset: of the others, what the hub
 });
 
 test("what the hub has not heard of is told at the export, with whose agent to look at", async () => {
-  const { world, east } = await open("east", "west");
+  const { world, east } = await openAgents("east", "west");
   await east.site.offer("web", ["10.1.0.1"]);
   await world.pass(10);
   await world.during(east.stop());
@@ -81,7 +72,7 @@ test("what the hub has not heard of is told at the export, with whose agent to l
 });
 
 test("an address outside of the declared ranges is out, with the range to declare", async () => {
-  const { world, east } = await open("east", "west");
+  const { world, east } = await openAgents("east", "west");
   await east.site.offer("web", ["10.1.0.1", "10.77.0.1"]);
   await world.pass(10);
   const observation = await observeAgents(world);
@@ -103,7 +94,7 @@ test("an address outside of the declared ranges is out, with the range to declar
 });
 
 test("a cluster whose agent died is silent, then lost, by what the others made of its endpoints", async () => {
-  const { world, east, west } = await open("east", "west");
+  const { world, east, west } = await openAgents("east", "west");
   await east.site.offer("web", ["10.1.0.1"]);
   await west.site.offer("web", ["10.2.0.1"]);
   await world.pass(10);
@@ -125,7 +116,7 @@ test("a cluster whose agent died is silent, then lost, by what the others made o
 });
 
 test("a cluster that came and went too often is told as flapping: heard, and yet held back", async () => {
-  const { world, east, west } = await open("east", "west");
+  const { world, east, west } = await openAgents("east", "west");
   await east.site.offer("web", ["10.1.0.1"]);
   await west.site.offer("web", ["10.2.0.1"]);
   await world.pass(10);
@@ -144,7 +135,7 @@ test("a cluster that came and went too often is told as flapping: heard, and yet
 });
 
 test("endpoints that nobody could stand in for are late, not held back", async () => {
-  const { world, east, west } = await open("east", "west");
+  const { world, east, west } = await openAgents("east", "west");
   const unready = { conditions: { ready: false, serving: false, terminating: false } };
   await east.site.offer("web", [anEndpoint("10.1.0.1", unready)]);
   await world.pass(10);
@@ -162,7 +153,7 @@ test("endpoints that nobody could stand in for are late, not held back", async (
 });
 
 test("nobody loses itself: what its own agent left behind at home is late", async () => {
-  const { world, east, west } = await open("east", "west");
+  const { world, east, west } = await openAgents("east", "west");
   await east.site.offer("web", []);
   await west.site.offer("web", ["10.2.0.1"]);
   await world.pass(10);
@@ -180,7 +171,7 @@ test("nobody loses itself: what its own agent left behind at home is late", asyn
 });
 
 test("a Lease is judged by its changing; its age alone is told and not judged", async () => {
-  const { world, east } = await open("east", "west");
+  const { world, east } = await openAgents("east", "west");
   await world.during(east.stop());
   await world.pass(60);
   const observation = await observeAgents(world);
@@ -215,7 +206,7 @@ test("a cluster that joined and never spoke is said to have no agent yet", async
 });
 
 test("an import that its own agent left behind is told as that agent's work", async () => {
-  const { world, east, west } = await open("east", "west");
+  const { world, east, west } = await openAgents("east", "west");
   await east.site.offer("web", ["10.1.0.1"]);
   await world.pass(10);
   await world.during(west.stop());
@@ -230,7 +221,7 @@ test("an import that its own agent left behind is told as that agent's work", as
 });
 
 test("a hub that does not answer is a sentence, and what clusters show is shown", async () => {
-  const { world, east } = await open("east", "west");
+  const { world, east } = await openAgents("east", "west");
   await east.site.offer("web", ["10.1.0.1"]);
   await world.pass(10);
   const whole = await observeAgents(world);
@@ -254,7 +245,7 @@ test("a hub that does not answer is a sentence, and what clusters show is shown"
 });
 
 test("a member that the hub has forgotten is not taken for one", async () => {
-  const { world, east } = await open("east", "west");
+  const { world, east } = await openAgents("east", "west");
   await east.site.offer("web", ["10.1.0.1"]);
   await world.pass(10);
   await world.hubStore.delete(CLUSTER_MEMBER, {

@@ -1,7 +1,7 @@
 // What the view says of clusters that central keeps in step, beside what central itself does: in step when it is at rest,
 // and the right sentence for everything that is broken on purpose. On a virtual clock.
 
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { ENDPOINT_SLICE, SERVICE, type ServiceSpec } from "../src/api/builtin.ts";
 import { SERVICE_IMPORT } from "../src/api/mcs.ts";
 import { DERIVED_SERVICE_ANNOTATION, KUBE_SERVICE_NAME_LABEL } from "../src/api/names.ts";
@@ -9,27 +9,16 @@ import { viewStatus } from "../src/core/clusterset/health.ts";
 import { viewClusterset } from "../src/core/clusterset/view.ts";
 import { viewWithout } from "../src/core/clusterset/without.ts";
 import type { ClusterId } from "../src/api/names.ts";
-import { CentralWorld } from "./centralWorld.ts";
 import { anEndpoint, HEADLESS } from "./scenarios/objects.ts";
-import { at, complaints, mustExplain, observeCentral } from "./sightings.ts";
+import { at, complaints, mustExplain, observeCentral, openCentral } from "./sightings.ts";
 
 const UNREADY = { conditions: { ready: false, serving: false, terminating: false } };
 const PORT_8000: ServiceSpec = {
   ports: [{ name: "http", protocol: "TCP", port: 8000, targetPort: 8080 }],
 };
 
-/** All know the namespace; central is at work and everything is in step. */
-async function open(...ids: readonly string[]) {
-  const world = await CentralWorld.open(...ids);
-  onTestFinished(() => world.during(world.stop()));
-  world.start();
-  await world.pass(5);
-  const [east, west] = world.sites;
-  return { world, east: east!, west: west! };
-}
-
 test("in a world at rest everything is in step, and nobody complains", async () => {
-  const { world, east, west } = await open("east", "west");
+  const { world, east, west } = await openCentral("east", "west");
   await east.site.offer("web", ["10.1.0.1", "10.1.0.2"]);
   await world.pass(2);
   await west.site.offer("web", ["10.2.0.1"]);
@@ -58,7 +47,7 @@ test("in a world at rest everything is in step, and nobody complains", async () 
 });
 
 test("an endpoint that is not ready is out everywhere, and its pod is named at its home", async () => {
-  const { world, east } = await open("east", "west");
+  const { world, east } = await openCentral("east", "west");
   const targetRef = { kind: "Pod", name: "web-2" };
   await east.site.offer("web", ["10.1.0.1", anEndpoint("10.1.0.2", { ...UNREADY, targetRef })]);
   await world.pass(5);
@@ -76,7 +65,7 @@ test("an endpoint that is not ready is out everywhere, and its pod is named at i
 });
 
 test("a port that lost is told at both exports, by the merge's own sentence, and at each endpoint it costs (R28, R44)", async () => {
-  const { world, east, west } = await open("east", "west");
+  const { world, east, west } = await openCentral("east", "west");
   await east.site.offer("web", ["10.1.0.1"]);
   await world.pass(2);
   await west.site.offer("web", ["10.2.0.1"], PORT_8000);
@@ -99,7 +88,7 @@ test("a port that lost is told at both exports, by the merge's own sentence, and
 });
 
 test("two types are one conflict, and the oldest keeps its address", async () => {
-  const { world, east, west } = await open("east", "west");
+  const { world, east, west } = await openCentral("east", "west");
   await east.site.offer("web", ["10.1.0.1"]);
   await world.pass(2);
   await west.site.offer("web", ["10.2.0.1"], HEADLESS);
@@ -110,7 +99,7 @@ test("two types are one conflict, and the oldest keeps its address", async () =>
 });
 
 test("while central is stopped, what changed is behind, and who has to mend it is named", async () => {
-  const { world, east } = await open("east", "west");
+  const { world, east } = await openCentral("east", "west");
   await east.site.offer("web", ["10.1.0.1"]);
   await world.pass(5);
   await world.during(world.stop());
@@ -138,7 +127,7 @@ test("while central is stopped, what changed is behind, and who has to mend it i
 });
 
 test("an import whose endpoints are right and whose spec is not is behind, too", async () => {
-  const { world, east } = await open("east", "west");
+  const { world, east } = await openCentral("east", "west");
   await east.site.offer("web", ["10.1.0.1"]);
   await world.pass(5);
   await world.during(world.stop());
@@ -152,7 +141,7 @@ test("an import whose endpoints are right and whose spec is not is behind, too",
 });
 
 test("a cluster that exports without a ready endpoint is told, though others serve", async () => {
-  const { world, east, west } = await open("east", "west");
+  const { world, east, west } = await openCentral("east", "west");
   await east.site.offer("web", ["10.1.0.1"]);
   await west.site.offer("web", [anEndpoint("10.2.0.1", UNREADY)]);
   await world.pass(5);
@@ -163,7 +152,7 @@ test("a cluster that exports without a ready endpoint is told, though others ser
 });
 
 test("an export that central has not seen is said to have no conditions, its import to be missing", async () => {
-  const { world, east } = await open("east", "west");
+  const { world, east } = await openCentral("east", "west");
   await world.during(world.stop());
   await east.site.offer("web", ["10.1.0.1"]);
   const observation = await observeCentral(world);
@@ -174,7 +163,7 @@ test("an export that central has not seen is said to have no conditions, its imp
 });
 
 test("an export that is gone while central is stopped leaves an import that has to go", async () => {
-  const { world, east } = await open("east", "west");
+  const { world, east } = await openCentral("east", "west");
   await east.site.offer("web", ["10.1.0.1"]);
   await world.pass(5);
   await world.during(world.stop());
@@ -187,7 +176,7 @@ test("an export that is gone while central is stopped leaves an import that has 
 });
 
 test("slices of a cluster that exports no more, while another does, have to go", async () => {
-  const { world, east, west } = await open("east", "west");
+  const { world, east, west } = await openCentral("east", "west");
   await east.site.offer("web", ["10.1.0.1"]);
   await west.site.offer("web", ["10.2.0.1"]);
   await world.pass(5);
@@ -198,7 +187,7 @@ test("slices of a cluster that exports no more, while another does, have to go",
 });
 
 test("a family that the cluster lacks is told by its condition, and is nothing to be behind by (R18)", async () => {
-  const { world, east } = await open("east", "west");
+  const { world, east } = await openCentral("east", "west");
   await east.site.offer("web", ["10.1.0.1"]);
   await world.pass(5);
   // As if the service were IPv6 and west knew IPv4 only: what central writes then.
@@ -248,7 +237,7 @@ test("a family that the cluster lacks is told by its condition, and is nothing t
 });
 
 test("a cluster that nobody reaches is told with its problem, and what others made of its endpoints", async () => {
-  const { world, east, west } = await open("east", "west");
+  const { world, east, west } = await openCentral("east", "west");
   await east.site.offer("web", ["10.1.0.1"]);
   await west.site.offer("web", ["10.2.0.1"]);
   await world.pass(5);
@@ -269,7 +258,7 @@ test("a cluster that nobody reaches is told with its problem, and what others ma
 });
 
 test("a cluster that only central does not reach is not taken for dead: its endpoints are late", async () => {
-  const { world, east, west } = await open("east", "west");
+  const { world, east, west } = await openCentral("east", "west");
   await east.site.offer("web", ["10.1.0.1"]);
   await west.site.offer("web", ["10.2.0.1"]);
   await world.pass(5);
@@ -284,7 +273,7 @@ test("a cluster that only central does not reach is not taken for dead: its endp
 });
 
 test("a cluster without the namespace is no failure, and says how to get the service there (R14)", async () => {
-  const { world, east } = await open("east", "west");
+  const { world, east } = await openCentral("east", "west");
   await world.createNamespace(east.site.store, "pay");
   await east.site.in("pay").offer("db", ["10.1.0.1"]);
   await world.pass(5);
@@ -300,7 +289,7 @@ test("a cluster without the namespace is no failure, and says how to get the ser
 });
 
 test("an export without a Service, or of a denied namespace, says why it does not count", async () => {
-  const { world, east } = await open("east", "west");
+  const { world, east } = await openCentral("east", "west");
   await east.site.export("web");
   await east.site.in("default").offer("api", ["10.1.0.1"]);
   await world.pass(5);
@@ -313,7 +302,7 @@ test("an export without a Service, or of a denied namespace, says why it does no
 });
 
 test("a slice that somebody detached is seen, though it is ready", async () => {
-  const { world, east, west } = await open("east", "west");
+  const { world, east, west } = await openCentral("east", "west");
   await east.site.offer("web", ["10.1.0.1"]);
   await world.pass(5);
   await world.during(world.stop());
@@ -331,7 +320,7 @@ test("a slice that somebody detached is seen, though it is ready", async () => {
 });
 
 test("a virtual IP whose Service is gone is told as such", async () => {
-  const { world, east, west } = await open("east", "west");
+  const { world, east, west } = await openCentral("east", "west");
   await east.site.offer("web", ["10.1.0.1"]);
   await world.pass(5);
   await world.during(world.stop());
@@ -342,7 +331,7 @@ test("a virtual IP whose Service is gone is told as such", async () => {
 });
 
 test("with internalTrafficPolicy Local endpoints of other clusters are out (R50)", async () => {
-  const { world, west } = await open("east", "west");
+  const { world, west } = await openCentral("east", "west");
   await west.site.offer("web", ["10.2.0.1"], { internalTrafficPolicy: "Local" });
   await world.pass(5);
   const observation = await observeCentral(world);
@@ -357,7 +346,7 @@ test("with internalTrafficPolicy Local endpoints of other clusters are out (R50)
 });
 
 test("of clusters that were not asked it is said that they were not, and nothing is guessed", async () => {
-  const { world, east, west } = await open("east", "west");
+  const { world, east, west } = await openCentral("east", "west");
   await east.site.offer("web", ["10.1.0.1"]);
   await west.site.offer("web", ["10.2.0.1"]);
   await world.pass(5);
@@ -373,7 +362,7 @@ test("of clusters that were not asked it is said that they were not, and nothing
 });
 
 test("an import made by hand is not said to be behind", async () => {
-  const { world, west } = await open("east", "west");
+  const { world, west } = await openCentral("east", "west");
   await west.site.create(SERVICE_IMPORT, {
     apiVersion: "multicluster.x-k8s.io/v1beta1",
     kind: "ServiceImport",
@@ -388,7 +377,7 @@ test("an import made by hand is not said to be behind", async () => {
 });
 
 test("without a cluster: what each service would have left, and what the merge would become", async () => {
-  const { world, east, west } = await open("east", "west", "edge");
+  const { world, east, west } = await openCentral("east", "west", "edge");
   await east.site.offer("web", ["10.1.0.1", "10.1.0.2"]);
   await world.pass(2);
   await west.site.offer("web", ["10.2.0.1"]);

@@ -1,31 +1,21 @@
 // What the view says where traffic does not arrive though all looks well, and where something could not be read: never that
 // it is well, and never that it is absent. On a virtual clock.
 
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import type { EndpointPort } from "../src/api/builtin.ts";
 import { ENDPOINT_SLICE } from "../src/api/builtin.ts";
 import { SERVICE_IMPORT } from "../src/api/mcs.ts";
 import { viewStatus } from "../src/core/clusterset/health.ts";
 import type { Observation, SightedKind } from "../src/core/clusterset/sighting.ts";
 import { KUBE_SERVICE_NAME_LABEL, SERVICE_NAME_LABEL } from "../src/api/names.ts";
-import { CentralWorld } from "./centralWorld.ts";
 import { anEndpoint, anImport, aSlice } from "./scenarios/objects.ts";
-import { at, mustExplain, observeCentral } from "./sightings.ts";
+import { at, mustExplain, observeCentral, openCentral } from "./sightings.ts";
 
 const AFFINE = { sessionAffinity: "ClientIP" as const };
 
-async function open(...ids: readonly string[]) {
-  const world = await CentralWorld.open(...ids);
-  onTestFinished(() => world.during(world.stop()));
-  world.start();
-  await world.pass(5);
-  const [east, west] = world.sites;
-  return { world, east: east!, west: west! };
-}
-
 /** The slice of web in east is written by hand, with these ports. */
 async function withSlicePorts(ports: readonly EndpointPort[]) {
-  const { world, east } = await open("east", "west");
+  const { world, east } = await openCentral("east", "west");
   await east.site.offer("web", ["10.1.0.1"]);
   await east.site.edit(ENDPOINT_SLICE, "web-ipv4", (slice) => ({ ...slice, ports }));
   await world.pass(5);
@@ -71,7 +61,7 @@ function without(
 }
 
 async function atRest() {
-  const { world, east } = await open("east", "west");
+  const { world, east } = await openCentral("east", "west");
   await east.site.offer("web", ["10.1.0.1"]);
   await world.pass(5);
   return observeCentral(world);
@@ -101,7 +91,7 @@ test("an export whose Service was not read is not said to be bad", async () => {
 });
 
 test("that a cluster imports nothing is no fault where its namespaces were not read", async () => {
-  const { world, east } = await open("east", "west");
+  const { world, east } = await openCentral("east", "west");
   await world.createNamespace(east.site.store, "pay");
   await east.site.in("pay").offer("db", ["10.1.0.1"]);
   await world.pass(5);
@@ -121,7 +111,7 @@ test("with central no hub is blamed for what could not be read", async () => {
 });
 
 test("a conflict does not hide that endpoints of those who disagree are cut off", async () => {
-  const { world, east, west } = await open("east", "west");
+  const { world, east, west } = await openCentral("east", "west");
   await east.site.offer("web", ["10.1.0.1"]);
   await world.pass(2);
   await west.site.offer("web", ["10.2.0.1"], AFFINE);
@@ -140,7 +130,7 @@ test("a conflict does not hide that endpoints of those who disagree are cut off"
 });
 
 test("the same sentence about two clusters is two findings, unless it is about one export", async () => {
-  const { world, east, west } = await open("east", "west");
+  const { world, east, west } = await openCentral("east", "west");
   await east.site.offer("web", []);
   await west.site.offer("web", []);
   await world.pass(5);
@@ -152,7 +142,7 @@ test("the same sentence about two clusters is two findings, unless it is about o
 });
 
 test("an import that somebody made by hand, with slices that name no cluster, needs no export", async () => {
-  const { world, west } = await open("east", "west");
+  const { world, west } = await openCentral("east", "west");
   await west.site.create(SERVICE_IMPORT, anImport("shop", "web"));
   await west.site.create(
     ENDPOINT_SLICE,

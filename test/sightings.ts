@@ -1,5 +1,6 @@
 // Test tool: a world of central or of agents in, what a person who may read everything sees of it out.
 
+import { onTestFinished } from "vitest";
 import type { HubDepth } from "../src/controllers/sight.ts";
 import { sightCluster, sightHub } from "../src/controllers/sight.ts";
 import { explainService, type ServiceExplanation } from "../src/core/clusterset/explain.ts";
@@ -8,12 +9,32 @@ import type { Observation } from "../src/core/clusterset/sighting.ts";
 import type { ServiceKey } from "../src/api/names.ts";
 import type { Clock } from "../src/ports/clock.ts";
 import type { Store } from "../src/ports/store.ts";
-import type { AgentWorld } from "./agentWorld.ts";
-import type { CentralWorld } from "./centralWorld.ts";
+import { AgentWorld } from "./agentWorld.ts";
+import { CentralWorld } from "./centralWorld.ts";
 
 interface Seen {
   readonly id: string;
   readonly store: Store;
+}
+
+/** All know the namespace; central is at work and everything is in step. Gone when the test ends. */
+export async function openCentral(...ids: readonly string[]) {
+  const world = await CentralWorld.open(...ids);
+  onTestFinished(() => world.during(world.stop()));
+  world.start();
+  await world.pass(5);
+  const [east, west, edge] = world.sites;
+  return { world, east: east!, west: west!, edge: edge! };
+}
+
+/** The same with agents and a hub. */
+export async function openAgents(...ids: readonly string[]) {
+  const world = await AgentWorld.open(...ids);
+  onTestFinished(() => world.during(world.stop()));
+  world.start();
+  await world.pass(10);
+  const [east, west] = world.sites;
+  return { world, east: east!, west: west! };
 }
 
 const describe = (error: unknown): string => String(error);

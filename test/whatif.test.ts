@@ -1,7 +1,7 @@
 // What a dry run foresees, held against what the controllers then do: the same conflicts in the same words, the same
 // endpoints in every cluster. On a virtual clock.
 
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { ENDPOINT_SLICE, NAMESPACE, SERVICE, type ServiceSpec } from "../src/api/builtin.ts";
 import { SERVICE_EXPORT, SERVICE_IMPORT, type ServiceExport } from "../src/api/mcs.ts";
 import { type ClusterId, KUBE_SERVICE_NAME_LABEL, type ServiceKey } from "../src/api/names.ts";
@@ -10,11 +10,9 @@ import type { Observation } from "../src/core/clusterset/sighting.ts";
 import { viewClusterset } from "../src/core/clusterset/view.ts";
 import { viewWhatIf, type WhatIfView } from "../src/core/clusterset/whatif.ts";
 import type { Store } from "../src/ports/store.ts";
-import { AgentWorld } from "./agentWorld.ts";
-import { CentralWorld } from "./centralWorld.ts";
 import { anEndpoint, anExport, HEADLESS } from "./scenarios/objects.ts";
 import type { Site } from "./scenarios/site.ts";
-import { observeAgents, observeCentral } from "./sightings.ts";
+import { observeAgents, observeCentral, openAgents, openCentral } from "./sightings.ts";
 
 const WEB = "shop/web" as ServiceKey;
 const UNREADY = { conditions: { ready: false, serving: false, terminating: false } };
@@ -27,24 +25,6 @@ const TWO_PORTS: ServiceSpec = {
     { name: "admin", protocol: "TCP", port: 81, targetPort: 8081 },
   ],
 };
-
-async function openCentral(...ids: readonly string[]) {
-  const world = await CentralWorld.open(...ids);
-  onTestFinished(() => world.during(world.stop()));
-  world.start();
-  await world.pass(5);
-  const [east, west, edge] = world.sites;
-  return { world, east: east!, west: west!, edge: edge! };
-}
-
-async function openAgents(...ids: readonly string[]) {
-  const world = await AgentWorld.open(...ids);
-  onTestFinished(() => world.during(world.stop()));
-  world.start();
-  await world.pass(10);
-  const [east, west] = world.sites;
-  return { world, east: east!, west: west! };
-}
 
 /** As the API server would have the export of it. */
 async function offerOf(store: Store, spec?: ServiceExport["spec"]): Promise<Offer> {

@@ -18,8 +18,13 @@ import {
   serviceKey,
 } from "../api/names.ts";
 import type { KubeObject, Resource } from "../api/object.ts";
-import type { HubSighting, SightedKind, Sighting } from "../core/clusterset/sighting.ts";
-import { SIGHTED_KINDS } from "../core/clusterset/sighting.ts";
+import {
+  type HubSighting,
+  NOTHING_SEEN,
+  SIGHTED_KINDS,
+  type SightedKind,
+  type Sighting,
+} from "../core/clusterset/sighting.ts";
 import { keyOf } from "../core/clusterset/record.ts";
 import { resolveIdentity } from "../core/identity.ts";
 import { HUB_SECRET, type HubCredential, parseCredential } from "../hub/credential.ts";
@@ -78,15 +83,6 @@ export async function sightCluster(
     };
   }
 }
-
-const NOTHING_SEEN = {
-  serviceExports: [],
-  serviceImports: [],
-  services: [],
-  slices: [],
-  namespaces: [],
-  properties: [],
-} as const;
 
 type ClusterOptions = Parameters<typeof sightCluster>[0];
 

@@ -14,24 +14,8 @@ import {
   lastFailureMs,
   over,
 } from "./measured.ts";
+import { aFlow } from "./aFlow.ts";
 import type { FlowTally, Tally } from "./programs/tally.ts";
-
-function aFlow(fields: Partial<FlowTally> = {}): FlowTally {
-  return {
-    protocol: "tcp",
-    family: 4,
-    sent: 0,
-    failed: 0,
-    lostInMove: 0,
-    inFlight: 0,
-    longestGapMs: 0,
-    byPod: {},
-    addresses: [],
-    failedBy: {},
-    failures: [],
-    ...fields,
-  };
-}
 
 function aTally(...flows: readonly FlowTally[]): Tally {
   return { caller: "1", window: 1, stalledMs: 0, flows };

@@ -1,25 +1,9 @@
 import { expect, test } from "vitest";
+import { aFlow } from "./aFlow.ts";
 import type { FlowTally, Tally } from "./programs/tally.ts";
 import { encodeRows, parseRows, renderMarkdown, renderText, type Row, toRows } from "./table.ts";
 
 const ABOUT = { story: "move", mode: "central", proxy: "iptables" } as const;
-
-function aFlow(wishes: Partial<FlowTally>): FlowTally {
-  return {
-    protocol: "tcp",
-    family: 4,
-    sent: 0,
-    failed: 0,
-    lostInMove: 0,
-    inFlight: 0,
-    longestGapMs: 0,
-    byPod: {},
-    addresses: [],
-    failedBy: {},
-    failures: [],
-    ...wishes,
-  };
-}
 
 function aTally(...flows: readonly Partial<FlowTally>[]): Tally {
   return { caller: "1", window: 0, stalledMs: 0, flows: flows.map(aFlow) };

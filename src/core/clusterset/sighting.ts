@@ -73,3 +73,13 @@ export function isBlind({ unread }: Sighting): boolean {
 export function idOf({ cluster, name }: Sighting): ClusterId {
   return cluster ?? (name as ClusterId);
 }
+
+/** Of a cluster that showed nothing. */
+export const NOTHING_SEEN = {
+  serviceExports: [],
+  serviceImports: [],
+  services: [],
+  slices: [],
+  namespaces: [],
+  properties: [],
+} as const;

@@ -12,7 +12,7 @@ import {
 } from "../../api/names.ts";
 import { apiVersionOf, type KubeObject, type Resource } from "../../api/object.ts";
 import { viewStatus } from "./health.ts";
-import type { HubSighting, Sighting } from "./sighting.ts";
+import { type HubSighting, NOTHING_SEEN, type Sighting } from "./sighting.ts";
 import { parseTimeMs } from "./time.ts";
 import { viewClusterset } from "./view.ts";
 import { viewWithout } from "./without.ts";
@@ -27,12 +27,7 @@ function aSighting(fields: Partial<Sighting> = {}): Sighting {
     cluster: id("east"),
     problems: [],
     unread: [],
-    serviceExports: [],
-    serviceImports: [],
-    services: [],
-    slices: [],
-    namespaces: [],
-    properties: [],
+    ...NOTHING_SEEN,
     ...fields,
   };
 }

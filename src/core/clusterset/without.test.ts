@@ -6,7 +6,7 @@ import { SERVICE } from "../../api/builtin.ts";
 import { SERVICE_EXPORT, SERVICE_IMPORT } from "../../api/mcs.ts";
 import { type ClusterId, SERVICE_NAME_LABEL, SOURCE_CLUSTER_LABEL } from "../../api/names.ts";
 import { apiVersionOf, type Resource } from "../../api/object.ts";
-import { SIGHTED_KINDS, type Sighting } from "./sighting.ts";
+import { NOTHING_SEEN, SIGHTED_KINDS, type Sighting } from "./sighting.ts";
 import { viewWithout } from "./without.ts";
 
 const id = (name: string) => name as ClusterId;
@@ -17,12 +17,7 @@ function aSighting(name: string, fields: Partial<Sighting> = {}): Sighting {
     cluster: id(name),
     problems: [],
     unread: [],
-    serviceExports: [],
-    serviceImports: [],
-    services: [],
-    slices: [],
-    namespaces: [],
-    properties: [],
+    ...NOTHING_SEEN,
     ...fields,
   };
 }
