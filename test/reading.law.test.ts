@@ -20,6 +20,8 @@ interface World {
 }
 
 const RUNS = 20;
+/** Whole worlds, each with real controllers: a busy machine takes its time. */
+const TIMEOUT_MS = 300_000;
 const NAMES = ["web", "db"] as const;
 const UNREADY = { conditions: { ready: false, serving: false, terminating: false } };
 const SPECS: readonly ServiceSpec[] = [
@@ -110,7 +112,7 @@ function findFaults(observation: Observation): readonly string[] {
   ]);
 }
 
-test("of central at rest nothing is said to be behind", async () => {
+test("of central at rest nothing is said to be behind", { timeout: TIMEOUT_MS }, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(act, { minLength: 3, maxLength: 12 }), async (acts) => {
       const world = await CentralWorld.open("east", "edge", "west");
@@ -125,7 +127,9 @@ test("of central at rest nothing is said to be behind", async () => {
   );
 });
 
-test("of agents at rest nothing is said to be behind, whether all clusters are asked or one", async () => {
+test("of agents at rest nothing is said to be behind, whether all clusters are asked or one", {
+  timeout: TIMEOUT_MS,
+}, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(act, { minLength: 3, maxLength: 12 }), async (acts) => {
       const world = await AgentWorld.open("east", "edge", "west");
