@@ -27,3 +27,12 @@ export function untilStopped(signal: AbortSignal): Promise<void> {
     else signal.addEventListener("abort", () => resolve(), { once: true });
   });
 }
+
+/** For people: a line that is the same as the one before is not said again. */
+export function tellOnce(context: Pick<CliContext, "error">): (line: string) => void {
+  let told = "";
+  return (line) => {
+    if (line !== told) context.error(line);
+    told = line;
+  };
+}

@@ -9,7 +9,7 @@ import { Problem } from "../api/problem.ts";
 import { parseServiceName } from "../core/clusterset/servicename.ts";
 import { isStoreError, type Store } from "../ports/store.ts";
 import type { Cluster, Clusters } from "./cluster.ts";
-import { readSources, type SourceFlags } from "./source.ts";
+import { flagsOf, readSources, type SourceFlags } from "./source.ts";
 
 export interface TargetFlags extends SourceFlags {
   readonly namespace?: string;
@@ -29,11 +29,7 @@ export interface Wanted {
 /** The first that is named is the one that is changed. */
 export function openTarget(clusters: Clusters, flags: TargetFlags): Cluster {
   const [first] = readSources(flags);
-  const [kubeconfig] = first?.paths ?? [];
-  return clusters.open({
-    ...(kubeconfig === undefined ? {} : { kubeconfig }),
-    ...(first?.context === undefined ? {} : { context: first.context }),
-  });
+  return clusters.open(first === undefined ? {} : flagsOf(first));
 }
 
 export async function findWanted(

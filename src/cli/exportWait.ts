@@ -4,7 +4,7 @@ import type { Condition } from "../api/object.ts";
 import { Problem } from "../api/problem.ts";
 import { sleep } from "../ports/clock.ts";
 import type { Store } from "../ports/store.ts";
-import type { CliContext } from "./context.ts";
+import { type CliContext, tellOnce } from "./context.ts";
 import { readExport, type Wanted } from "./exportTarget.ts";
 import { warn } from "./output.ts";
 import { plain } from "./terminal.ts";
@@ -48,7 +48,7 @@ async function waitForOne(
   task: { readonly store: Store; readonly wanted: Wanted; readonly untilMs: number },
 ): Promise<Verdict> {
   const { clock, signal } = context;
-  let told = "";
+  const tell = tellOnce(context);
   for (;;) {
     const found = await readExport(task.store, task.wanted.ref, signal);
     const verdict: Verdict =
@@ -58,8 +58,7 @@ async function waitForOne(
     const isLate = clock.monotonic() + AGAIN_MS > task.untilMs;
     if (verdict.why === undefined || verdict.isFinal || isLate) return verdict;
     const line = `waiting: ${task.wanted.key}: ${plain(verdict.why)}`;
-    if (line !== told) context.error(line);
-    told = line;
+    tell(line);
     await sleep(clock, AGAIN_MS, signal);
   }
 }

@@ -7,9 +7,9 @@ import type { HubSighting, Observation, Sighting } from "../core/clusterset/sigh
 import type { HubCredential } from "../hub/credential.ts";
 import { describeFailure } from "../kube/failure.ts";
 import { type Cluster, type Clusters, withClusters } from "./cluster.ts";
-import type { CliContext } from "./context.ts";
+import { type CliContext, tellOnce } from "./context.ts";
 import { watchLeases } from "./leaseWatch.ts";
-import { readSources, type Source, type SourceFlags } from "./source.ts";
+import { flagsOf, readSources, type Source, type SourceFlags } from "./source.ts";
 
 export interface ReadingFlags extends SourceFlags {
   readonly namespace?: string;
@@ -66,12 +66,9 @@ interface Opened {
   readonly cluster: Cluster;
 }
 
-function openSource(clusters: Clusters, { name, givenId, paths, context }: Source): Opened {
-  const [kubeconfig] = paths ?? [];
-  const cluster = clusters.open({
-    ...(kubeconfig === undefined ? {} : { kubeconfig }),
-    ...(context === undefined ? {} : { context }),
-  });
+function openSource(clusters: Clusters, source: Source): Opened {
+  const { name, givenId } = source;
+  const cluster = clusters.open(flagsOf(source));
   return { name: name === "" ? (contextOf(cluster) ?? "") : name, givenId, cluster };
 }
 
@@ -94,14 +91,6 @@ export function createReach(clusters: Pick<Clusters, "reach">): Clusters["reach"
     const cluster = reached.get(key) ?? clusters.reach(target);
     reached.set(key, cluster);
     return cluster;
-  };
-}
-
-function tellOnce(context: CliContext): (line: string) => void {
-  let told = "";
-  return (line) => {
-    if (line !== told) context.error(line);
-    told = line;
   };
 }
 

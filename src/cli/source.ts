@@ -1,6 +1,7 @@
 // CLI: which clusters a command works on that takes several: flags in, one source per cluster out.
 
 import { Problem } from "../api/problem.ts";
+import type { ClusterFlags } from "./cluster.ts";
 
 export interface SourceFlags {
   readonly kubeconfig: readonly string[];
@@ -28,6 +29,15 @@ export function readSources(flags: SourceFlags): readonly Source[] {
         ...(kubeconfig.length > 0 && { paths: kubeconfig }),
       }))
     : kubeconfig.map((text) => splitId(text, "paths"));
+}
+
+/** As a command that works on one cluster is told of it. */
+export function flagsOf({ paths, context }: Source): ClusterFlags {
+  const [kubeconfig] = paths ?? [];
+  return {
+    ...(kubeconfig === undefined ? {} : { kubeconfig }),
+    ...(context === undefined ? {} : { context }),
+  };
 }
 
 function splitId(text: string, as: "context" | "paths"): Source {

@@ -6,7 +6,7 @@ import type { Finding, StatusView } from "../core/clusterset/health.ts";
 import { viewStatus } from "../core/clusterset/health.ts";
 import { type ClustersetView, viewClusterset } from "../core/clusterset/view.ts";
 import { sleep } from "../ports/clock.ts";
-import type { CliContext } from "./context.ts";
+import { type CliContext, tellOnce } from "./context.ts";
 import { parseDuration } from "./duration.ts";
 import { chooseNamespace, type Observer, type ReadingFlags, withObserver } from "./observer.ts";
 import { printData } from "./printing.ts";
@@ -46,7 +46,7 @@ export async function lookUntilWell(
   const { observer, flags, timeoutMs } = task;
   const { clock, signal } = context;
   const untilMs = clock.monotonic() + timeoutMs;
-  let told = "";
+  const tell = tellOnce(context);
   for (;;) {
     const namespace = chooseNamespace(flags, undefined);
     const observation = await observer.look({ namespace, watchesLeases: true });
@@ -55,8 +55,7 @@ export async function lookUntilWell(
     if (isOver) return { status, view: viewClusterset(observation) };
     const first = status.findings.find(({ verdict }) => verdict === "bad");
     const line = first === undefined ? "" : `waiting: ${renderFinding(first)}`;
-    if (line !== told) context.error(line);
-    told = line;
+    tell(line);
     await sleep(clock, AGAIN_MS, signal);
   }
 }

@@ -15,7 +15,8 @@ import { findOverlaps } from "../core/topology.ts";
 import type { HubCredential } from "../hub/credential.ts";
 import { isStoreError, type Store } from "../ports/store.ts";
 import { chooseId, type Membership, readMembership } from "./membership.ts";
-import { type Given, listAll, type Survey, surveyCluster } from "./survey.ts";
+import { listAll } from "./list.ts";
+import { type Given, type Survey, surveyCluster } from "./survey.ts";
 
 export interface JoinRequest {
   /** The cluster that joins. */
@@ -167,7 +168,7 @@ export async function findMemberOverlaps(
   own: { readonly cluster: ClusterId; readonly spec: ClusterMember["spec"] },
   signal: AbortSignal,
 ): Promise<readonly string[]> {
-  const members = await listAll(hub, CLUSTER_MEMBER, signal);
+  const members = await listAll(hub, CLUSTER_MEMBER, { signal });
   const others = members.filter(({ metadata }) => metadata.name !== own.cluster);
   return findOverlaps(own.spec, others);
 }

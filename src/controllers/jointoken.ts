@@ -15,7 +15,7 @@ import { type Clock, formatTime, parseTime, sleep } from "../ports/clock.ts";
 import { isStoreError, type Store } from "../ports/store.ts";
 import { placeObjects } from "./place.ts";
 import { removeInOrder } from "./remove.ts";
-import { listAll } from "./survey.ts";
+import { listAll } from "./list.ts";
 
 export interface JoinTokenHub {
   readonly store: Store;
@@ -94,7 +94,7 @@ export async function listJoinTokens(
   store: Store,
   signal: AbortSignal,
 ): Promise<readonly JoinToken[]> {
-  return listAll(store, JOIN_TOKEN, signal, { namespace: HUB_NAMESPACE });
+  return listAll(store, JOIN_TOKEN, { namespace: HUB_NAMESPACE, signal });
 }
 
 export function isExpired(token: JoinToken, nowMs: number): boolean {

@@ -7,7 +7,7 @@ import type { KubeObject, Resource } from "../api/object.ts";
 import type { Removal } from "../hub/manifest/resource.ts";
 import { isStoreError, type Store } from "../ports/store.ts";
 import { refOf } from "./place.ts";
-import { listAll } from "./survey.ts";
+import { listAll } from "./list.ts";
 
 /** Node warns of a leak when more than ten wait for one signal. */
 const AT_A_TIME = 8;
@@ -61,7 +61,7 @@ export async function listKnown<T extends KubeObject>(
   options: { readonly namespace?: string; readonly labelSelector?: string } = {},
 ): Promise<readonly T[]> {
   try {
-    return await listAll(store, resource, signal, options);
+    return await listAll(store, resource, { ...options, signal });
   } catch (error) {
     if (isStoreError(error, "NotFound")) return [];
     throw error;

@@ -31,6 +31,7 @@ import { HUB_SECRET, type HubCredential, parseCredential } from "../hub/credenti
 import type { Clock } from "../ports/clock.ts";
 import { isStoreError, type Store } from "../ports/store.ts";
 import { runBounded } from "../runtime/bounded.ts";
+import { listUpTo } from "./list.ts";
 
 export interface SightOptions {
   readonly store: Store;
@@ -42,7 +43,6 @@ export interface SightOptions {
 }
 
 const BOUND_MS = 15_000;
-const PAGE = 500;
 /** Nobody reads a table of more, and nobody should have to hold it. */
 const OBJECTS_MAX = 50_000;
 
@@ -283,23 +283,11 @@ export async function listLeases(store: Store, signal: AbortSignal): Promise<rea
   return (await listBounded(store, LEASE, { namespace: HUB_NAMESPACE, signal })).items;
 }
 
-async function listBounded<T extends KubeObject>(
+function listBounded<T extends KubeObject>(
   store: Store,
   resource: Resource<T>,
   options: { readonly namespace?: string; readonly signal: AbortSignal },
-): Promise<{ readonly items: readonly T[]; readonly isWhole: boolean }> {
-  const items: T[] = [];
-  let next: string | undefined;
-  do {
-    const page = await store.list(resource, {
-      ...options,
-      limit: PAGE,
-      // When something was last written is told nowhere else.
-      keepsManagedFields: true,
-      ...(next === undefined ? {} : { continue: next }),
-    });
-    items.push(...page.items);
-    next = page.continue;
-  } while (next !== undefined && next !== "" && items.length < OBJECTS_MAX);
-  return { items, isWhole: next === undefined || next === "" };
+): ReturnType<typeof listUpTo<T>> {
+  // When something was last written is told nowhere else.
+  return listUpTo(store, resource, { ...options, keepsManagedFields: true, most: OBJECTS_MAX });
 }

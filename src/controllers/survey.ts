@@ -10,7 +10,7 @@ import {
   SERVICE_CIDR,
   type Service,
 } from "../api/builtin.ts";
-import { apiVersionOf, type KubeObject, type Resource } from "../api/object.ts";
+import { apiVersionOf } from "../api/object.ts";
 import {
   findStrayPods,
   IMPOSSIBLE_SERVICE_IPS,
@@ -25,6 +25,7 @@ import {
 } from "../core/topology.ts";
 import { mergeRanges } from "../core/ranges.ts";
 import { isStoreError, type Store } from "../ports/store.ts";
+import { listAll } from "./list.ts";
 
 /** What the administrator says; it is taken as it is, and not looked for. */
 export interface Given {
@@ -43,7 +44,6 @@ export interface Survey {
   readonly doubts: readonly string[];
 }
 
-const PAGE = 500;
 /** A look at some pods shows a wrong range as well as a look at all of them. */
 const PODS_LOOKED_AT = 500;
 
@@ -55,7 +55,7 @@ export async function surveyCluster(
   const doubts: string[] = [];
   const looksAtNodes =
     given.podCIDRs.length === 0 || given.region === undefined || given.zones.length === 0;
-  const nodes = looksAtNodes ? await listAll<Node>(store, NODE, signal) : [];
+  const nodes = looksAtNodes ? await listAll<Node>(store, NODE, { signal }) : [];
   const network = await readInstaller(store, signal);
   const podCIDRs = choosePodRanges({ given, nodes, network, doubts });
   const pods = await store.list(POD, { limit: PODS_LOOKED_AT, signal });
@@ -122,7 +122,7 @@ async function findServiceCidrs(search: {
   const { store, given, network, signal } = search;
   if (given.serviceCIDRs.length > 0) return given.serviceCIDRs;
   try {
-    const cidrs = readServiceCidrs(await listAll(store, SERVICE_CIDR, signal));
+    const cidrs = readServiceCidrs(await listAll(store, SERVICE_CIDR, { signal }));
     if (cidrs.length > 0) return cidrs;
   } catch (error) {
     // A kind that older API servers do not have, or that this identity may not read.
@@ -153,25 +153,4 @@ async function askRange(
     const range = readRefusedRange(error.message);
     return range === undefined ? [] : [range];
   }
-}
-
-export async function listAll<T extends KubeObject>(
-  store: Store,
-  resource: Resource<T>,
-  signal: AbortSignal,
-  options: { readonly namespace?: string; readonly labelSelector?: string } = {},
-): Promise<readonly T[]> {
-  const items: T[] = [];
-  let next: string | undefined;
-  do {
-    const page = await store.list(resource, {
-      ...options,
-      limit: PAGE,
-      ...(next === undefined ? {} : { continue: next }),
-      signal,
-    });
-    items.push(...page.items);
-    next = page.continue;
-  } while (next !== undefined);
-  return items;
 }
