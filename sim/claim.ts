@@ -2,11 +2,15 @@
 // somebody has a claim to it out. Asked in worlds where agents die and nothing else goes wrong.
 
 import { type EndpointSlice, LEASE, type Service } from "../src/api/builtin.ts";
+import { serviceShareName } from "../src/api/digest.ts";
+import { SERVICE_SHARE } from "../src/api/hubshare.ts";
 import {
   KUBE_SERVICE_NAME_LABEL,
   MANAGED_BY_LABEL,
   MANAGED_LABEL,
+  memberOfNamespace,
   SERVICE_NAME_LABEL,
+  type ServiceKey,
   SLICE_MANAGER,
   SOURCE_CLUSTER_LABEL,
 } from "../src/api/names.ts";
@@ -47,6 +51,8 @@ export class Claims {
   /** What users wrote, by "cluster namespace/name". */
   readonly #slices = new Map<string, OwnSlice>();
   readonly #beats = new Map<string, Beat>();
+  /** Of what is on the hub, by "namespace name": until when it was there. Who lies exports nothing, and merges all the same. */
+  readonly #shares = new Map<string, number>();
 
   constructor(report: Report, nowMs: () => number, clusterOf: (id: string) => number | undefined) {
     this.#report = report;
@@ -55,6 +61,10 @@ export class Claims {
   }
 
   noteHubWrite({ resource, type, object }: Change): void {
+    if (resource === `${SERVICE_SHARE.plural}.${SERVICE_SHARE.group}`) {
+      const { namespace, name } = object.metadata;
+      this.#shares.set(`${namespace} ${name}`, type === "DELETED" ? this.#nowMs() : Infinity);
+    }
     if (resource !== `${LEASE.plural}.${LEASE.group}`) return;
     const { name: id = "" } = object.metadata;
     if (type === "DELETED") {
@@ -140,6 +150,16 @@ export class Claims {
     );
   }
 
+  #isSharedElsewhere(cluster: number, service: string, sinceMs: number): boolean {
+    const name = serviceShareName(service as ServiceKey);
+    return [...this.#shares].some(([key, untilMs]) => {
+      const [namespace = "", shared] = key.split(" ");
+      const id = memberOfNamespace(namespace);
+      const isOwn = id !== undefined && this.#clusterOf(id) === cluster;
+      return shared === name && untilMs >= sinceMs && !isOwn;
+    });
+  }
+
   /** What nobody else exports cannot lose a merge. */
   #checkOwn(cluster: number, service: string, taken: readonly string[]): void {
     const exportedMs = this.#exportedSinceMs(cluster, service);
@@ -148,6 +168,7 @@ export class Claims {
     );
     if (exportedMs === undefined || others.length > 0 || taken.length === 0) return;
     const seenMs = this.#nowMs() - SEEN_MS;
+    if (this.#isSharedElsewhere(cluster, service, seenMs)) return;
     const isThere = [...this.#slices.values()].some(
       (own) =>
         own.cluster === cluster &&
