@@ -73,6 +73,8 @@ export interface TimelineEvent {
     | "lost"
     | "returned"
     | "failover"
+    | "drained"
+    | "undrained"
     | "joined"
     | "left";
   /** A cluster id or a service key: what to show when it is clicked. */
