@@ -43,8 +43,18 @@ test("flows of other protocols do not matter", () => {
 });
 
 test("failures of all windows are counted, told in words, and the last of them is found", () => {
-  const early = { atMs: 1_000, reason: "timeout", what: "no answer from 10.1.0.1" } as const;
-  const late = { atMs: 61_500, reason: "refused", what: "10.1.0.1 port 70" } as const;
+  const early = {
+    atMs: 1_000,
+    uptimeMs: 1_000,
+    reason: "timeout",
+    what: "no answer from 10.1.0.1",
+  } as const;
+  const late = {
+    atMs: 31_500,
+    uptimeMs: 61_500,
+    reason: "refused",
+    what: "10.1.0.1 port 70",
+  } as const;
   const windows = [
     aTally(aFlow({ sent: 5, failed: 1, failures: [late] }), aFlow()),
     aTally(aFlow({ family: 6, protocol: "udp", sent: 5, failed: 60, failures: [early] })),
@@ -53,13 +63,18 @@ test("failures of all windows are counted, told in words, and the last of them i
   expect(lastFailureMs(windows)).toBe(61_500);
   expect(lastFailureMs([aTally(aFlow())])).toBeUndefined();
   expect(windows.flatMap(failuresOf)).toEqual([
-    "tcp over IPv4 at 00:01:01.500: refused: 10.1.0.1 port 70",
+    "tcp over IPv4 at 00:00:31.500: refused: 10.1.0.1 port 70",
     "udp over IPv6 at 00:00:01.000: timeout: no answer from 10.1.0.1",
   ]);
 });
 
 describe("a flow may lose the datagrams that were under way when it moved", () => {
-  const lost = { atMs: 1_000, reason: "timeout", what: "no answer within 1000 ms" } as const;
+  const lost = {
+    atMs: 1_000,
+    uptimeMs: 1_000,
+    reason: "timeout",
+    what: "no answer within 1000 ms",
+  } as const;
   const aLoss = { protocol: "udp", sent: 9, failed: 1, failures: [lost] } as const;
 
   test("and nothing else", () => {

@@ -95,11 +95,11 @@ export function countFailed(tallies: readonly Tally[]): number {
   );
 }
 
-/** By the wall clock; undefined when nothing failed. */
+/** Since the machine started; undefined when nothing failed. */
 export function lastFailureMs(tallies: readonly Tally[]): number | undefined {
   const times = tallies
     .flatMap(({ flows }) => flows)
-    .flatMap(({ failures }) => failures.map(({ atMs }) => atMs));
+    .flatMap(({ failures }) => failures.map((failure) => failure.uptimeMs));
   return times.length === 0 ? undefined : Math.max(...times);
 }
 

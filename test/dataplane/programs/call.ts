@@ -3,6 +3,7 @@
 
 import type { Asker } from "./ask.ts";
 import { createFlowCounter, type Flow, type Tally } from "./tally.ts";
+import { uptimeMs } from "./uptime.ts";
 
 export interface CallOptions {
   readonly flows: readonly { readonly flow: Flow; readonly asker: Asker }[];
@@ -30,29 +31,29 @@ export function startCalling(options: CallOptions): Calling {
   const flows = options.flows.map(({ flow, asker }) => ({
     flow,
     asker,
-    counter: createFlowCounter(flow, performance.now()),
+    counter: createFlowCounter(flow, uptimeMs()),
   }));
   const stopping = new AbortController();
   let window = 0;
   let stalledMs = 0;
 
-  let lastTickMs = performance.now();
+  let lastTickMs = uptimeMs();
   const ticker = setInterval(() => {
-    const nowMs = performance.now();
+    const nowMs = uptimeMs();
     stalledMs = Math.max(stalledMs, nowMs - lastTickMs - TICK_MS);
     lastTickMs = nowMs;
   }, TICK_MS);
 
   async function runFlow({ flow, asker, counter }: (typeof flows)[number]): Promise<void> {
     while (!stopping.signal.aborted) {
-      const beganMs = performance.now();
+      const beganMs = uptimeMs();
       counter.begin();
       const hung = setTimeout(() => {
         onHang(`A ${flow.protocol} request over IPv${flow.family} did not end in ${hangMs} ms.`);
       }, hangMs);
       const outcome = await asker.ask();
       clearTimeout(hung);
-      const nowMs = performance.now();
+      const nowMs = uptimeMs();
       counter.end(outcome, { nowMs, wallMs: Date.now() });
       const restMs = Math.max(0, beganMs + everyMs - nowMs);
       if (!stopping.signal.aborted) await new Promise((resolve) => setTimeout(resolve, restMs));
@@ -63,7 +64,7 @@ export function startCalling(options: CallOptions): Calling {
   const ended = Promise.all(flows.map(runFlow));
 
   function read(): Tally {
-    const nowMs = performance.now();
+    const nowMs = uptimeMs();
     return {
       caller: id,
       window,

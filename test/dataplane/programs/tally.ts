@@ -28,6 +28,8 @@ export type FailureReason =
 export interface Failure {
   /** Wall clock, to be found again in logs. */
   readonly atMs: number;
+  /** Since the machine started, to be compared. */
+  readonly uptimeMs: number;
   readonly reason: FailureReason;
   readonly what: string;
   /** "cluster/pod" of the last good answer of the flow, and how old that was: who may be to blame. */
@@ -76,7 +78,7 @@ export interface Tally {
   readonly flows: readonly FlowTally[];
 }
 
-/** Times are monotonic except `wallMs`. */
+/** Times are since the machine started, except `wallMs`. */
 export interface FlowCounter {
   begin(): void;
   end(outcome: Outcome, at: { readonly nowMs: number; readonly wallMs: number }): void;
@@ -123,6 +125,7 @@ export function createFlowCounter(flow: Flow, startedAtMs: number): FlowCounter 
       window.failedBy.set(outcome.reason, (window.failedBy.get(outcome.reason) ?? 0) + 1);
       window.failures.push({
         atMs: wallMs,
+        uptimeMs: nowMs,
         reason: outcome.reason,
         what: outcome.what,
         ...(lastGood && { after: { pod: lastGood.pod, agoMs: Math.round(nowMs - lastGoodMs) } }),

@@ -15,6 +15,7 @@ import {
 } from "../measured.ts";
 import { MEMBERS } from "../plan.ts";
 import type { Tally } from "../programs/tally.ts";
+import { uptimeMs } from "../programs/uptime.ts";
 import type { Shop } from "../shop.ts";
 import type { Stream } from "../stream.ts";
 
@@ -40,7 +41,7 @@ export async function loss(shop: Shop): Promise<string> {
   );
 
   for (const caller of callers) await caller.excuse();
-  const cutAtMs = Date.now();
+  const cutAtMs = uptimeMs();
   await bed.clusters.edge.kill();
   const isQuiet: IsRight = (flow) => flow.failed === 0 && !clustersOf(flow).includes("edge");
   const during = await Promise.all(
