@@ -1,4 +1,4 @@
-// Two projects: `fast` needs nothing but Node, `real` a real control plane (docs/testing.md).
+// Three projects: `fast` needs nothing but Node, `browser` needs chromium, `real` a real control plane (docs/testing.md).
 // The data-plane tests have a configuration of their own.
 
 import { defineConfig } from "vitest/config";
@@ -16,8 +16,16 @@ export default defineConfig({
             "tools/**/*.test.ts",
             "test/**/*.test.ts",
           ],
-          exclude: ["test/**/*.real.test.ts", "test/**/*.dataplane.test.ts"],
+          exclude: ["test/**/*.{real,browser,dataplane}.test.ts"],
           testTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          name: "browser",
+          include: ["test/browser/*.browser.test.ts"],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
         },
       },
       {

@@ -7,7 +7,9 @@ import { parse } from "yaml";
 import { CRDS } from "../src/api/crds.ts";
 import { ISTHMUS_RELEASE } from "../src/api/isthmus.ts";
 import { findCrdReleaseOwner, ISTHMUS_GROUP } from "../src/api/names.ts";
+import { readAsset } from "../src/dashboard/assets.ts";
 import { CRD_FOLDER, renderCrdFiles } from "./generate.ts";
+import { PAGE_FILE, renderPage } from "./page.ts";
 
 const files = renderCrdFiles();
 
@@ -18,6 +20,20 @@ test("crds/ holds one file per CRD and nothing else", () => {
 
 test.each([...files])("crds/%s is what `npm run generate` writes now", (name, content) => {
   expect(readFileSync(join(CRD_FOLDER, name), "utf8")).toBe(content);
+});
+
+test("the dashboard's page is what `npm run generate` writes now", async () => {
+  expect(readFileSync(PAGE_FILE, "utf8")).toBe(await renderPage());
+});
+
+test("the dashboard's page asks nobody but its own server for anything", () => {
+  const page = String(readAsset("/")?.body);
+  const asked = [...page.matchAll(/(?:src|href)="([^"#]+)"/g)].map(([, path = ""]) => path);
+  expect(asked).toEqual(["/icon.svg", "/page.css", "/page.js"]);
+  expect(asked.filter((path) => readAsset(path) === undefined)).toEqual([]);
+  expect(page).not.toMatch(/<style|\sstyle=|\son\w+=/);
+  expect(String(readAsset("/page.css")?.body)).not.toMatch(/@import|url\(/);
+  expect(readAsset("/page.ts")).toBeUndefined();
 });
 
 test("what is written reads back as what was rendered", () => {

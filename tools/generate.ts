@@ -1,4 +1,5 @@
-// `npm run generate`: from the schemas in src/api to crds/*.yaml. A test fails while a file is stale.
+// `npm run generate`: from the schemas in src/api to crds/*.yaml, and from src/dashboard/page to the one file that the dashboard is
+// served from. A test fails while a file is stale.
 
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,6 +7,7 @@ import { fileURLToPath } from "node:url";
 
 import { CRDS } from "../src/api/crds.ts";
 import { crdFileName, renderCrdYaml } from "../src/api/yaml.ts";
+import { PAGE_FILE, renderPage } from "./page.ts";
 
 export const CRD_FOLDER = fileURLToPath(new URL("../crds/", import.meta.url));
 
@@ -16,7 +18,7 @@ export function renderCrdFiles(): ReadonlyMap<string, string> {
   return new Map(CRDS.map((crd) => [crdFileName(crd), HEADER + renderCrdYaml(crd)]));
 }
 
-function main(): void {
+async function main(): Promise<void> {
   const files = renderCrdFiles();
   mkdirSync(CRD_FOLDER, { recursive: true });
   for (const name of readdirSync(CRD_FOLDER)) {
@@ -27,8 +29,9 @@ function main(): void {
   for (const [name, content] of files) {
     writeFileSync(join(CRD_FOLDER, name), content);
   }
+  writeFileSync(PAGE_FILE, await renderPage());
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  main();
+  await main();
 }

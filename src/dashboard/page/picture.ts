@@ -1,0 +1,208 @@
+// Page: the clusterset as a picture: clusters on a ring, the hub in the middle, who exports to whom between them.
+
+import type { ClusterState } from "../state.ts";
+import { ageNow, count, formatAge, formatCount } from "./age.ts";
+import { type Child, type Element, h, SHAPES } from "./element.ts";
+import type { Model, Told } from "./model.ts";
+import { bendCurve, pickWays, type Place, planRing, type Ring } from "./ring.ts";
+import { levelOf, type Level } from "./summary.ts";
+import { listWays, type Way } from "./ways.ts";
+
+export interface PictureWish {
+  readonly width: number;
+  readonly nowMs: number;
+  /** Has the keyboard's focus when the picture gets it. */
+  readonly current?: string | undefined;
+  readonly pointedAt?: string | undefined;
+}
+
+const NAME_LENGTH = 16;
+
+export function renderPicture(model: Model, wish: PictureWish): readonly Child[] {
+  const ids = [...model.clusters.keys()].toSorted((a, b) => a.localeCompare(b));
+  if (ids.length === 0) return [h("p", { class: "empty" }, "No cluster is a member yet.")];
+  const ring = planRing(ids, wish.width);
+  const all = listWays(model.services);
+  const ways = pickWays(all, ring, wish.pointedAt);
+  const placeOf = new Map(ring.places.map((place) => [place.id, place]));
+  const most = all[0]?.services ?? 1;
+  const lines = ways.flatMap((way) => {
+    const [from, to] = [placeOf.get(way.source), placeOf.get(way.importer)];
+    if (from === undefined || to === undefined) return [];
+    return [renderWay(way, bendCurve(ring, from, to, way.services / most), wish.pointedAt)];
+  });
+  const current = wish.current !== undefined && placeOf.has(wish.current) ? wish.current : ids[0];
+  const nodes = ring.places.flatMap((place) => {
+    const told = model.clusters.get(place.id);
+    if (told === undefined) return [];
+    return [
+      renderCluster(told, { place, ring, nowMs: wish.nowMs, isCurrent: place.id === current }),
+    ];
+  });
+  const attributes = {
+    class: ring.isCrowd ? "ring crowd" : "ring",
+    viewBox: `0 0 ${ring.width} ${ring.height}`,
+    width: ring.width,
+    height: ring.height,
+    role: "group",
+    "aria-label": `${describe(model, all)} Arrow keys go from cluster to cluster, Enter opens one.`,
+  };
+  const hub = model.hub === undefined ? [] : renderHub(model.hub, ring);
+  return [
+    h(
+      "svg",
+      attributes,
+      renderHeads(),
+      ...hub,
+      h("g", { class: "ways" }, lines),
+      h("g", {}, nodes),
+    ),
+    h("p", { class: "note" }, noteWays(all, ways.length)),
+  ];
+}
+
+/** The picture in words. */
+export function describe(model: Model, ways: readonly Way[]): string {
+  const states = new Map<string, number>();
+  for (const { value } of model.clusters.values()) {
+    states.set(value.liveness, (states.get(value.liveness) ?? 0) + 1);
+  }
+  const each = [...states].map(([state, number]) => `${number} ${state}`).join(", ");
+  return `${count(model.clusters.size, "cluster")}: ${each}. ${count(ways.length, "way")} between them.`;
+}
+
+function noteWays(all: readonly Way[], shown: number): string {
+  if (all.length === 0) return "No cluster imports from another yet.";
+  if (shown === all.length)
+    return "Arrows lead from who exports to who imports; the broader, the more services.";
+  return `${formatCount(shown)} of ${count(all.length, "way")} are drawn: point at a cluster to see its own.`;
+}
+
+function renderHeads(): Element {
+  const head = (id: string): Element =>
+    h(
+      "marker",
+      {
+        id,
+        viewBox: "0 0 8 8",
+        refX: 5,
+        refY: 4,
+        markerWidth: 7,
+        markerHeight: 7,
+        orient: "auto",
+        markerUnits: "userSpaceOnUse",
+      },
+      h("path", { d: "M0 .6 7 4 0 7.4Z" }),
+    );
+  return h("defs", {}, head("head"), head("headIdle"));
+}
+
+function renderWay(
+  { source, importer, services, idle }: Way,
+  curve: { readonly path: string; readonly width: number },
+  pointedAt: string | undefined,
+): Element {
+  const isIdle = idle === services;
+  const isAside = pointedAt !== undefined && source !== pointedAt && importer !== pointedAt;
+  const words = `${source} → ${importer}: ${count(services, "service")}${idle > 0 ? `, ${idle} with nothing ready` : ""}`;
+  const attributes = {
+    key: `${source} ${importer}`,
+    class: `way${isIdle ? " idle" : ""}${isAside ? " aside" : ""}`,
+    d: curve.path,
+    "stroke-width": curve.width,
+    "marker-end": isIdle ? "url(#headIdle)" : "url(#head)",
+  };
+  return h("path", attributes, h("title", {}, words));
+}
+
+function renderHub(hub: NonNullable<Model["hub"]>, { centre, places }: Ring): readonly Element[] {
+  const spokes = places.map(({ id, x, y }) =>
+    h("path", { key: id, class: "spoke", d: `M${centre.x} ${centre.y}L${x} ${y}` }),
+  );
+  const isBad = hub.problem !== undefined;
+  const node = h(
+    "g",
+    { class: isBad ? "hub bad" : "hub", transform: `translate(${centre.x} ${centre.y})` },
+    h("title", {}, hub.problem ?? `The hub: ${hub.server}`),
+    h("rect", { x: -27, y: -15, width: 54, height: 30, rx: 8 }),
+    h("text", { y: 4.5 }, isBad ? "hub !" : "hub"),
+  );
+  return [h("g", { class: "spokes" }, spokes), node];
+}
+
+interface ClusterWish {
+  readonly place: Place;
+  readonly ring: Ring;
+  readonly nowMs: number;
+  readonly isCurrent: boolean;
+}
+
+function renderCluster(told: Told<ClusterState>, wish: ClusterWish): Element {
+  const { place, ring, isCurrent } = wish;
+  const { id, liveness, exports, why } = told.value;
+  const level = levelOf(liveness);
+  const attributes = {
+    key: id,
+    class: `cluster ${level}`,
+    transform: `translate(${place.x} ${place.y})`,
+    role: "button",
+    tabindex: isCurrent ? 0 : -1,
+    do: `cluster ${id}`,
+    "aria-label": `${id}: ${liveness}, ${count(exports, "export")}`,
+  };
+  const title = h("title", {}, `${id} is ${liveness}. ${why}`);
+  const body = ring.isCrowd ? renderSmall(told.value, place) : renderLarge(told, wish.nowMs);
+  return h("g", attributes, title, ...body(level));
+}
+
+function renderLarge(
+  told: Told<ClusterState>,
+  nowMs: number,
+): (level: Level) => readonly Element[] {
+  const { id, liveness, leaseAgeSeconds, exports } = told.value;
+  const lease =
+    leaseAgeSeconds === undefined
+      ? count(exports, "export")
+      : `lease ${formatAge(ageNow(told, leaseAgeSeconds, nowMs))}`;
+  return (level) => [
+    h("circle", { class: "focus", r: 27 }),
+    h("circle", { class: "body", r: 22 }),
+    h("path", {
+      class: "mark",
+      d: SHAPES[level] ?? "",
+      "fill-rule": "evenodd",
+      transform: "translate(-10 -10) scale(1.25)",
+    }),
+    h("text", { class: "name", y: 40 }, shorten(id)),
+    h("text", { class: "sub", y: 56 }, h("tspan", { class: "state" }, liveness), ` · ${lease}`),
+  ];
+}
+
+function renderSmall({ id }: ClusterState, place: Place): (level: Level) => readonly Element[] {
+  const isLeft = Math.cos((place.angle * Math.PI) / 180) < -0.001;
+  const turned = isLeft ? place.angle + 180 : place.angle;
+  return (level) => [
+    h("circle", { class: "focus", r: 10 }),
+    h("path", {
+      class: "mark",
+      d: SHAPES[level] ?? "",
+      "fill-rule": "evenodd",
+      transform: "translate(-7 -7) scale(.875)",
+    }),
+    h(
+      "text",
+      {
+        class: "name",
+        x: isLeft ? -13 : 13,
+        y: 4,
+        transform: `rotate(${turned})`,
+        "text-anchor": isLeft ? "end" : "start",
+      },
+      shorten(id),
+    ),
+  ];
+}
+
+function shorten(id: string): string {
+  return id.length > NAME_LENGTH ? `${id.slice(0, NAME_LENGTH - 1)}…` : id;
+}

@@ -1,0 +1,95 @@
+// Page: the clusters and the room there is in, where each is drawn and which ways between them out.
+
+import type { Way } from "./ways.ts";
+
+/** From here on: small marks, names turned outwards, and not every way drawn. */
+const CROWD = 13;
+/** More lines than that are a grey disc and not a picture. */
+const MOST_WAYS = 60;
+
+export interface Place {
+  readonly id: string;
+  readonly x: number;
+  readonly y: number;
+  /** Degrees; 0 is to the right. */
+  readonly angle: number;
+}
+
+export interface Ring {
+  readonly width: number;
+  readonly height: number;
+  readonly isCrowd: boolean;
+  readonly centre: { readonly x: number; readonly y: number };
+  readonly places: readonly Place[];
+}
+
+export function planRing(ids: readonly string[], width: number): Ring {
+  const isCrowd = ids.length >= CROWD;
+  const height = isCrowd ? Math.min(width, 440) : ids.length > 6 ? 360 : 284;
+  const [edgeX, edgeY] = isCrowd ? [92, 84] : [64, 50];
+  const centre = { x: width / 2, y: isCrowd ? height / 2 : height / 2 - 10 };
+  const radiusX = Math.min(
+    Math.max(20, width / 2 - edgeX),
+    isCrowd ? height / 2 - edgeY + 60 : 230,
+  );
+  const radiusY = Math.max(20, height / 2 - edgeY);
+  // Two stand side by side; more begin at the top.
+  const first = ids.length === 2 ? 180 : -90;
+  const places = ids.map((id, index) => {
+    const angle = first + (360 * index) / ids.length;
+    const radians = (angle * Math.PI) / 180;
+    const isAlone = ids.length === 1;
+    return {
+      id,
+      angle,
+      x: round(isAlone ? centre.x : centre.x + radiusX * Math.cos(radians)),
+      y: round(isAlone ? centre.y : centre.y + radiusY * Math.sin(radians)),
+    };
+  });
+  return { width, height, isCrowd, centre, places };
+}
+
+/** All ways of the cluster that the reader points at; of all the others the broadest. */
+export function pickWays(ways: readonly Way[], ring: Ring, pointedAt?: string): readonly Way[] {
+  if (!ring.isCrowd) return ways;
+  if (pointedAt === undefined) return ways.slice(0, MOST_WAYS);
+  return ways.filter(({ source, importer }) => source === pointedAt || importer === pointedAt);
+}
+
+export interface Curve {
+  readonly path: string;
+  readonly width: number;
+}
+
+/** There and back are two curves, each bent to its right; it ends before the marks, so that its head can be seen. */
+export function bendCurve(ring: Ring, from: Place, to: Place, weight: number): Curve {
+  const gap = ring.isCrowd ? 9 : 30;
+  const [dx, dy] = [to.x - from.x, to.y - from.y];
+  const length = Math.hypot(dx, dy) || 1;
+  const bend = ring.isCrowd ? 0.1 : Math.min(26, length * 0.12) / length;
+  const middle = {
+    x: (from.x + to.x) / 2 - dy * bend,
+    y: (from.y + to.y) / 2 + dx * bend,
+  };
+  const start = shorten(from, middle, gap);
+  const end = shorten(to, middle, gap + 3);
+  return {
+    path: `M${start.x} ${start.y}Q${round(middle.x)} ${round(middle.y)} ${end.x} ${end.y}`,
+    width: round((ring.isCrowd ? 0.75 : 1.25) + 2.75 * weight),
+  };
+}
+
+interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
+function shorten(point: Point, towards: Point, by: number): Point {
+  const [dx, dy] = [towards.x - point.x, towards.y - point.y];
+  const length = Math.hypot(dx, dy) || 1;
+  return { x: round(point.x + (dx / length) * by), y: round(point.y + (dy / length) * by) };
+}
+
+function round(number: number): number {
+  return Math.round(number * 10) / 10;
+}

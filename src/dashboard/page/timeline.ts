@@ -1,0 +1,83 @@
+// Page: the time line: what happened while the server watched, newest first.
+
+import type { TimelineEvent } from "../state.ts";
+import { type Child, type Element, glyph, h } from "./element.ts";
+import { linkToSubject } from "./route.ts";
+
+const MOST = 60;
+
+/** [shape, level] */
+const LOOKS: Readonly<Record<TimelineEvent["kind"], readonly [string, string]>> = {
+  exported: ["plus", "accent"],
+  unexported: ["minus", "quiet"],
+  conflict: ["warn", "warn"],
+  resolved: ["well", "well"],
+  lost: ["bad", "bad"],
+  returned: ["well", "well"],
+  drained: ["drained", "quiet"],
+  undrained: ["well", "well"],
+  failover: ["turn", "accent"],
+  joined: ["in", "accent"],
+  left: ["out", "quiet"],
+};
+
+/** To be said aloud as it happens. */
+const GRAVE: ReadonlySet<string> = new Set<TimelineEvent["kind"]>([
+  "lost",
+  "returned",
+  "conflict",
+  "failover",
+]);
+
+export function renderTimeline(
+  events: readonly TimelineEvent[],
+  startedAt: string,
+): readonly Child[] {
+  if (events.length === 0) {
+    return [
+      h(
+        "p",
+        { class: "empty" },
+        `Nothing has happened since ${formatTime(startedAt)}, when watching began.`,
+      ),
+    ];
+  }
+  const shown = events.slice(-MOST).toReversed();
+  return [h("ol", { class: "events" }, shown.map(renderEvent))];
+}
+
+function renderEvent({ id, at, kind, subject, sentence }: TimelineEvent): Element {
+  const [shape, level] = LOOKS[kind] ?? ["unknown", "quiet"];
+  return h(
+    "li",
+    { key: id, class: `event ${level}` },
+    glyph(shape, level),
+    h("time", { datetime: at, title: at }, formatTime(at)),
+    h(
+      "span",
+      { class: "what" },
+      h("span", { class: "kind" }, kind),
+      " ",
+      h("a", { href: linkToSubject(subject) }, subject),
+    ),
+    h("span", { class: "sentence" }, sentence),
+  );
+}
+
+/** By the reader's own clock and time zone. */
+export function formatTime(at: string): string {
+  const date = new Date(at);
+  if (Number.isNaN(date.getTime())) return at;
+  return [date.getHours(), date.getMinutes(), date.getSeconds()]
+    .map((part) => String(part).padStart(2, "0"))
+    .join(":");
+}
+
+/** What a screen reader is to hear of the events that are new. */
+export function announce(events: readonly TimelineEvent[]): string {
+  return events
+    .filter(({ kind }) => GRAVE.has(kind))
+    .map(({ sentence }) => sentence)
+    .slice(-5)
+    .join(" ");
+}
