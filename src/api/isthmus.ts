@@ -19,8 +19,11 @@ import { conditions, type Immutable } from "./schema.ts";
 export const ISTHMUS_RELEASE = crdReleaseLabels({
   owner: ISTHMUS_GROUP,
   release: "v0.1.0",
-  revision: 1,
+  revision: 2,
 });
+
+/** More of it is nobody's business but the cluster's own. */
+export const DRAIN_REASON_MAX_LENGTH = 256;
 
 /** A label value: regions and zones are compared with the labels that nodes carry. */
 const PLACE = {
@@ -94,6 +97,15 @@ const SCHEMA = Type.Object(
               maxLength: 64,
             }),
           ),
+          drained: Type.Optional(
+            Type.String({
+              description:
+                "Why the other members are asked to lead their traffic elsewhere, as the ClusterProperty drain.isthmus.dev of the cluster has it; " +
+                "absent: they are not. No service loses its last ready endpoints by it.",
+              minLength: 1,
+              maxLength: DRAIN_REASON_MAX_LENGTH,
+            }),
+          ),
           conditions: Type.Optional(
             conditions({
               description:
@@ -106,7 +118,7 @@ const SCHEMA = Type.Object(
         {
           description:
             "What the cluster's own agent reports. Others rely on nothing here but the condition Synced, and on that only to know " +
-            "when to stop waiting for the cluster's shares.",
+            "when to stop waiting for the cluster's shares; and on drained, to go elsewhere.",
         },
       ),
     ),
@@ -148,6 +160,13 @@ export const CLUSTER_MEMBER_CRD = renderCrd({
           type: "string",
           description: "Whether everything that the member exports is on the hub",
           jsonPath: '.status.conditions[?(@.type=="Synced")].status',
+        },
+        {
+          name: "Drained",
+          type: "string",
+          description: "Why the others are asked to go elsewhere",
+          jsonPath: ".status.drained",
+          priority: 1,
         },
         {
           name: "Region",

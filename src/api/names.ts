@@ -31,6 +31,8 @@ export const FIELD_MANAGER = "isthmus";
 export const CLUSTER_ID_PROPERTY = "cluster.clusterset.k8s.io";
 /** ClusterProperty that exists while the cluster is a member, and names the clusterset. */
 export const CLUSTERSET_PROPERTY = "clusterset.k8s.io";
+/** ClusterProperty that asks all clusters to lead their traffic elsewhere while it is there. Its value says why. */
+export const DRAIN_PROPERTY = "drain.isthmus.dev";
 
 /** Names that the Kubernetes project keeps for itself: nobody may invent a property there. */
 export function isReservedPropertyName(name: string): boolean {

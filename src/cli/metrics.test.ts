@@ -22,6 +22,7 @@ const MEASURED = {
       isCurrent: true,
       isHeard: true,
       silentMs: 1_500,
+      isDrained: false,
     },
     {
       cluster: "west" as ClusterId,
@@ -29,6 +30,7 @@ const MEASURED = {
       isCurrent: true,
       isHeard: true,
       silentMs: 40_000,
+      isDrained: false,
     },
   ],
   rejectionTotals: () => new Map([["west AddressNotDeclared", 3]]),
@@ -79,6 +81,7 @@ describe("metrics", () => {
       isCurrent: true,
       isHeard: true,
       silentMs: 0,
+      isDrained: false,
     }));
     const measured = { ...MEASURED, members: () => members };
     const { ask } = await aListener({ measured, unready: undefined });

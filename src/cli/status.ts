@@ -107,7 +107,7 @@ function listClusters({ clusters }: ClustersetView, findings: readonly Finding[]
     findings.flatMap(({ subject, verdict }) => (verdict === "bad" ? subject : [])),
   );
   const named = clusters.map(({ id, liveness }) => {
-    if (!bad.has(id)) return id;
+    if (!bad.has(id)) return liveness === "drained" ? `${id} drained` : id;
     return liveness === "live" || liveness === "unknown" ? `${id} not well` : `${id} ${liveness}`;
   });
   return named.length === 0 ? "" : `: ${plain(named.join(", "))}`;

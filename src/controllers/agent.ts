@@ -15,7 +15,7 @@ import { isStoreError, type Store } from "../ports/store.ts";
 import { backoffMs } from "../runtime/backoff.ts";
 import { runBounded } from "../runtime/bounded.ts";
 import type { Contact } from "../runtime/contact.ts";
-import { detectFamilies, identifyCluster } from "./identify.ts";
+import { detectFamilies, identifyCluster, type SelfDescription } from "./identify.ts";
 import { watchLiveness } from "./liveness.ts";
 import { describe, type Member, startMember } from "./member.ts";
 
@@ -63,6 +63,7 @@ export function startAgent(options: AgentOptions): Agent {
   const say = createTeller(log);
   let member: Member | undefined;
   let isHubKnown = false;
+  let isDrained = false;
   /** The hub became known since the last heartbeat was sent, which failed for that. */
   let isBeatDue = false;
   let cutPause = (): void => undefined;
@@ -70,6 +71,8 @@ export function startAgent(options: AgentOptions): Agent {
   async function run(): Promise<void> {
     const families = await prepare();
     if (families === undefined) return;
+    // Before anything is written: else a drained cluster would be used by its own clients until it is known that it is.
+    let isAnswering = await isClusterAnswering();
     log.info("agent is at work", { families });
     member = startMember({
       ...options,
@@ -78,9 +81,10 @@ export function startAgent(options: AgentOptions): Agent {
       livenessOf: (source) => liveness.livenessOf(source),
       ...(contact === undefined ? {} : { isHubAway: () => contact.isAway() }),
     });
-    let failures = 0;
-    do failures = (await beat()) ? 0 : failures + 1;
-    while (await pauseAfterBeat(chooseBeatPause(failures)));
+    for (let failures = 0; ; isAnswering = await isClusterAnswering()) {
+      failures = (await beat(isAnswering)) ? 0 : failures + 1;
+      if (!(await pauseAfterBeat(chooseBeatPause(failures)))) return;
+    }
   }
 
   /** One that was lost on its way is made up for at once: three lost in a row must not look like the end of the cluster. */
@@ -105,6 +109,18 @@ export function startAgent(options: AgentOptions): Agent {
     }
   }
 
+  function noteDrain({ drain }: SelfDescription): void {
+    if (drain === undefined) return;
+    const { why } = drain;
+    hub.noteDrain(cluster, why);
+    if (isDrained === (why !== undefined)) return;
+    isDrained = why !== undefined;
+    log.info(isDrained ? "cluster is drained" : "cluster is not drained any more", {
+      ...(why !== undefined && { why }),
+    });
+    member?.reviewImports();
+  }
+
   async function findFamilies(bound: AbortSignal): Promise<readonly IPFamily[]> {
     try {
       return await detectFamilies(store, bound);
@@ -124,9 +140,9 @@ export function startAgent(options: AgentOptions): Agent {
   }
 
   /** True when the hub took it. A cluster is heard while its API server answers: an agent that cannot see its pods must not vouch for them. */
-  async function beat(): Promise<boolean> {
+  async function beat(isAnswering: boolean): Promise<boolean> {
     isBeatDue = false;
-    if (!(await isClusterAnswering())) return false;
+    if (!isAnswering) return false;
     const isTaken = await tellHub();
     reviewMembership();
     return isTaken;
@@ -146,9 +162,11 @@ export function startAgent(options: AgentOptions): Agent {
   async function isClusterAnswering(): Promise<boolean> {
     const configured = { name: cluster, givenId: cluster };
     try {
-      const identity = await within(HEARTBEAT_BOUND_MS, (bound) =>
+      const described = await within(HEARTBEAT_BOUND_MS, (bound) =>
         identifyCluster(store, configured, bound),
       );
+      const { identity } = described;
+      noteDrain(described);
       say("cluster", undefined);
       say(
         "identity",
@@ -208,6 +226,7 @@ export function startAgent(options: AgentOptions): Agent {
 
   const liveness = watchLiveness({
     contacts: () => hub.members(),
+    isDrained: (source) => hub.isDrained(source),
     self: cluster,
     ...(options.liveness === undefined ? {} : { policy: options.liveness }),
     clock,

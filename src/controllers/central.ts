@@ -11,7 +11,7 @@ import type { Log } from "../ports/log.ts";
 import { isStoreError, type Store } from "../ports/store.ts";
 import { backoffMs } from "../runtime/backoff.ts";
 import { runBounded } from "../runtime/bounded.ts";
-import { detectFamilies, identifyCluster } from "./identify.ts";
+import { detectFamilies, identifyCluster, type SelfDescription } from "./identify.ts";
 import { watchLiveness } from "./liveness.ts";
 import { describe, type Member, startMember } from "./member.ts";
 
@@ -82,13 +82,14 @@ export function startCentral(options: CentralOptions): Central {
   /** Undefined when the cluster may not be joined as it is; it is asked again, because that can change. */
   async function join(configured: CentralMember): Promise<ClusterId | undefined> {
     const { name, store } = configured;
-    const { identity, families } = await within(JOIN_BOUND_MS, async (bound) => {
+    const { described, families } = await within(JOIN_BOUND_MS, async (bound) => {
       await configured.prepare?.(bound);
       return {
-        identity: await identifyCluster(store, configured, bound),
+        described: await identifyCluster(store, configured, bound),
         families: await detectFamilies(store, bound),
       };
     });
+    const { identity } = described;
     // It has answered: whether it is let in or not, it is nobody's unknown source any more.
     if (strangers.delete(configured)) hub.reviewMembers();
     if (!identity.ok) {
@@ -101,6 +102,8 @@ export function startCentral(options: CentralOptions): Central {
       log.error("cluster is refused", { cluster: name, problem });
       return undefined;
     }
+    // Before anything is written: what was drained when central stopped is drained when it starts.
+    noteDrain(cluster, described);
     const member = startMember({
       cluster,
       families,
@@ -131,11 +134,13 @@ export function startCentral(options: CentralOptions): Central {
   async function beat(cluster: ClusterId, configured: CentralMember): Promise<void> {
     do {
       try {
-        const identity = await within(HEARTBEAT_BOUND_MS, (bound) =>
+        const described = await within(HEARTBEAT_BOUND_MS, (bound) =>
           identifyCluster(configured.store, configured, bound),
         );
+        const { identity } = described;
         // An id that has vanished is no new id: nobody's traffic should depend on it.
         if (identity.ok && identity.value !== cluster) return;
+        noteDrain(cluster, described);
         await hub.heartbeat(cluster);
       } catch (error) {
         if (signal.aborted) return;
@@ -144,6 +149,23 @@ export function startCentral(options: CentralOptions): Central {
         else log.debug("heartbeat missed", { cluster, error: describe(error) });
       }
     } while (await pause(heartbeatMs * (0.9 + 0.2 * random())));
+  }
+
+  function noteDrain(cluster: ClusterId, { drain }: SelfDescription): void {
+    if (drain === undefined) return;
+    const { why } = drain;
+    const isDrained = why !== undefined;
+    if (hub.isDrained(cluster) === isDrained) return;
+    hub.noteDrain(cluster, why);
+    log.info(isDrained ? "cluster is drained" : "cluster is not drained any more", {
+      cluster,
+      ...(isDrained && { why }),
+    });
+    reviewImports();
+  }
+
+  function reviewImports(): void {
+    for (const member of running.values()) member.reviewImports();
   }
 
   function contacts(): readonly MemberContact[] {
@@ -163,11 +185,10 @@ export function startCentral(options: CentralOptions): Central {
 
   const liveness = watchLiveness({
     contacts,
+    isDrained: (source) => hub.isDrained(source),
     ...(options.liveness === undefined ? {} : { policy: options.liveness }),
     clock,
-    onChange: () => {
-      for (const member of running.values()) member.reviewImports();
-    },
+    onChange: reviewImports,
     log,
   });
   const loops = options.members.map(runMember);

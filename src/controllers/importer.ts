@@ -110,7 +110,9 @@ function observe(
     rejections: hub.rejections(service),
     livenessOf: (source) => {
       const liveness = livenessOf(source);
-      if (liveness !== "live" || !unheard.has(source)) return liveness;
+      // Who is drained may be down, too: what it said last is no sign of life.
+      const isSaid = liveness === "live" || liveness === "drained";
+      if (!isSaid || !unheard.has(source)) return liveness;
       return recallLiveness(source, observed) ?? liveness;
     },
     isAwaited: (source) => awaited.isAwaited(source) && !(source === cluster && isOwnKnown),

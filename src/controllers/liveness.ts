@@ -10,6 +10,7 @@ import {
   type LivenessPolicy,
   type MemberContact,
   NOTHING_JUDGED,
+  overlayDrain,
 } from "../core/liveness.ts";
 import type { Clock, Timer } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
@@ -19,6 +20,8 @@ export interface LivenessWatchOptions {
   readonly contacts: () => readonly MemberContact[];
   /** The member that watches, if it is one. */
   readonly self?: ClusterId;
+  /** Known at any time, before the first look as well. */
+  readonly isDrained?: (cluster: ClusterId) => boolean;
   readonly policy?: LivenessPolicy;
   readonly clock: Clock;
   /** Somebody's liveness is another: imports have to be looked at again. */
@@ -33,24 +36,29 @@ export interface LivenessWatch {
 }
 
 const LOOK_EVERY_MS = 1_000;
+const WELL: ReadonlySet<Liveness> = new Set(["live", "drained"]);
 
 export function watchLiveness(options: LivenessWatchOptions): LivenessWatch {
   const { clock, log, contacts, self, policy = DEFAULT_LIVENESS } = options;
+  const { isDrained = () => false } = options;
   let isStopped = false;
   let judged: Judged = NOTHING_JUDGED;
 
   function livenessOf(cluster: ClusterId): Liveness {
-    return judged.liveness.get(cluster) ?? "live";
+    return overlayDrain(judged.liveness.get(cluster) ?? "live", isDrained(cluster));
   }
 
   function look(): void {
     const input = { contacts: contacts(), policy, nowMs: clock.monotonic() };
     const now = judgeLiveness(self === undefined ? input : { ...input, self }, judged);
-    const changed = [...now.liveness].filter(([cluster, is]) => livenessOf(cluster) !== is);
+    const before = judged.liveness;
+    const changed = [...now.liveness].filter(
+      ([source, is]) => (before.get(source) ?? "live") !== is,
+    );
     judged = now;
     for (const [source, liveness] of changed) {
       // The agent's own log has its own cluster on every line.
-      log[liveness === "live" ? "info" : "warn"]("liveness changed", { source, liveness });
+      log[WELL.has(liveness) ? "info" : "warn"]("liveness changed", { source, liveness });
     }
     if (changed.length > 0) options.onChange();
   }

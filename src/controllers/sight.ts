@@ -10,6 +10,7 @@ import {
   CLUSTER_ID_PROPERTY,
   type ClusterId,
   CLUSTERSET_PROPERTY,
+  DRAIN_PROPERTY,
   HUB_NAMESPACE,
   KUBE_SERVICE_NAME_LABEL,
   MANAGED_LABEL,
@@ -222,7 +223,10 @@ async function readMembership(store: Store, signal: AbortSignal): Promise<Member
   const setProperty = await quietly(
     store.get(CLUSTER_PROPERTY, { name: CLUSTERSET_PROPERTY }, { signal }),
   );
-  const properties = [idProperty, setProperty].flatMap((property) => property ?? []);
+  const drainProperty = await quietly(
+    store.get(CLUSTER_PROPERTY, { name: DRAIN_PROPERTY }, { signal }),
+  );
+  const properties = [idProperty, setProperty, drainProperty].flatMap((property) => property ?? []);
   try {
     const secret = await store.get(SECRET, HUB_SECRET, { signal });
     const parsed = secret === undefined ? undefined : parseCredential(secret);

@@ -3,6 +3,7 @@
 //               withdraw (default)   unready      keep
 //   live        stay                 stay         stay
 //   flapping    unready (*)          unready (*)  stay       (*) while others have ready endpoints
+//   drained     unready (*)          unready (*)  unready (*)  asked for, and no loss
 //   silent      unready              unready      stay
 //   lost        go                   unready      stay
 
@@ -16,6 +17,7 @@ import { isSameData } from "./write.ts";
 export type Fate = "stay" | "unready" | "go";
 
 export function decideFate(liveness: Liveness, whenLost: WhenLost = "withdraw"): Fate {
+  if (liveness === "drained") return "unready";
   if (liveness === "live" || whenLost === "keep") return "stay";
   return liveness === "lost" && whenLost === "withdraw" ? "go" : "unready";
 }
@@ -53,7 +55,7 @@ export function turnUnready(slice: EndpointSlice): EndpointSlice {
 
 /** Unknown is ready, as everybody reads it. */
 export function isReady(slice: EndpointSlice): boolean {
-  return slice.endpoints.some(({ conditions }) => conditions?.ready !== false);
+  return (slice.endpoints ?? []).some(({ conditions }) => conditions?.ready !== false);
 }
 
 /** What traffic asks for: a family and a port. Endpoints of the one do not stand in for those of another. */

@@ -6,6 +6,9 @@
 //     ▼ too often
 //   flapping (endpoints not ready while others have some) ──quiet for a while──▶ live
 //
+//   drained: live or flapping, and it asks the others to go elsewhere, which they do as they leave who flaps. Not a fault:
+//   who is drained may be stopped and started as often as it takes, and is no less trusted afterwards.
+//
 // Nobody is judged worse while it may be we who are cut off:
 // - One member of a fleet (`self`) knows by its own heartbeat. When that does not come back to it from the hub, or the hub
 //   does not know it, then it cannot hear the others either.
@@ -18,7 +21,7 @@
 import type { ClusterId } from "../api/names.ts";
 import { addOutage, isFlapping, isForgotten, type Outages } from "./damping.ts";
 
-export type Liveness = "live" | "flapping" | "silent" | "lost";
+export type Liveness = "live" | "flapping" | "drained" | "silent" | "lost";
 
 export interface LivenessPolicy {
   readonly unreadyAfterMs: number;
@@ -31,6 +34,8 @@ export const DEFAULT_LIVENESS: LivenessPolicy = { unreadyAfterMs: 20_000, withdr
 export interface MemberContact {
   readonly cluster: ClusterId;
   readonly silentMs: number;
+  /** By its own last word. */
+  readonly isDrained?: boolean;
 }
 
 export interface LivenessInput {
@@ -57,7 +62,7 @@ export const NOTHING_JUDGED: Judged = {
   cutOffAtMs: -Infinity,
 };
 
-const WORSE_AND_WORSE: readonly Liveness[] = ["live", "flapping", "silent", "lost"];
+const WORSE_AND_WORSE: readonly Liveness[] = ["live", "flapping", "drained", "silent", "lost"];
 
 /** While we are cut off, everything stays as it was judged before, but for those who are heard. */
 export function judgeLiveness(input: LivenessInput, before: Judged): Judged {
@@ -66,15 +71,26 @@ export function judgeLiveness(input: LivenessInput, before: Judged): Judged {
   const outages = new Map([...before.outages].filter(([, known]) => !isForgotten(known, nowMs)));
   const liveness = new Map<ClusterId, Liveness>();
   for (const contact of contacts) {
-    const { cluster } = contact;
-    const known = before.liveness.get(cluster) ?? "live";
+    const { cluster, isDrained = false } = contact;
+    const known = recall(before, cluster);
     const judged = judgeContact(contact, input.policy, { known, hearingMs: nowMs - cutOffAtMs });
-    if (isOutage(known, judged))
+    if (isOutage(known, judged) && !isDrained)
       outages.set(cluster, addOutage(before.outages.get(cluster), nowMs));
     const isDamped = judged === "live" && isFlapping(outages.get(cluster), nowMs);
-    liveness.set(cluster, isDamped ? "flapping" : judged);
+    liveness.set(cluster, overlayDrain(isDamped ? "flapping" : judged, isDrained));
   }
   return { liveness, outages, cutOffAtMs };
+}
+
+/** Worse than to be drained is only not to be there. */
+export function overlayDrain(liveness: Liveness, isDrained: boolean): Liveness {
+  return isDrained && !isOut(liveness) ? "drained" : liveness;
+}
+
+/** Whether somebody is drained is what it says now, and nothing to remember. */
+function recall({ liveness }: Judged, cluster: ClusterId): Liveness {
+  const known = liveness.get(cluster) ?? "live";
+  return known === "drained" ? "live" : known;
 }
 
 /**

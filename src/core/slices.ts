@@ -50,7 +50,9 @@ export interface SlicesInput {
 }
 
 export function planSlices(input: SlicesInput, observed: readonly EndpointSlice[]): Write[] {
-  const desired = new Map(renderSlices(input).map((slice) => [slice.metadata.name, slice]));
+  const desired = new Map(
+    renderSlices(input, observed).map((slice) => [slice.metadata.name, slice]),
+  );
   const present = new Map(observed.map((slice) => [slice.metadata.name, slice]));
   const writes: Write[] = [];
   for (const [name, slice] of desired) {
@@ -105,8 +107,8 @@ function planLeftover(sources: SourceStates, slice: EndpointSlice): Write[] {
     known === undefined ? readWhenLost(slice) : known.share.whenLost,
   );
   if (fate === "go") return [deletionOf(ENDPOINT_SLICE, slice)];
-  // Whether others could stand in for one that flaps is not known while not all is.
-  if (fate === "stay" || liveness === "flapping") return [];
+  // Whether others could stand in for it is not known while not all is.
+  if (fate === "stay" || isReplaceable(liveness)) return [];
   const unready = turnUnready(slice);
   if (isSameData(unready.endpoints, slice.endpoints)) return [];
   return [{ verb: "apply", resource: ENDPOINT_SLICE, object: keepOurs(unready) }];
@@ -154,22 +156,52 @@ function isOurs(slice: EndpointSlice): boolean {
   return slice.metadata.labels?.[MANAGED_BY_LABEL] === SLICE_MANAGER;
 }
 
-function renderSlices(input: SlicesInput): readonly EndpointSlice[] {
+/** Out of use only where others take its place: unreliable is better than nothing, and so is drained. */
+function isReplaceable(liveness: Liveness): boolean {
+  return liveness === "flapping" || liveness === "drained";
+}
+
+function renderSlices(
+  input: SlicesInput,
+  observed: readonly EndpointSlice[],
+): readonly EndpointSlice[] {
   const sources = input.contributions.map((contribution) => {
     const { cluster, whenLost } = contribution.share;
     const liveness = input.livenessOf(cluster);
     const fate = decideFate(liveness, whenLost);
-    return { liveness, fate, slices: fate === "go" ? [] : sliceContribution(input, contribution) };
+    const slices = fate === "go" ? [] : sliceContribution(input, contribution);
+    return { cluster, liveness, fate, slices };
   });
+  const planned = sources.flatMap(({ slices }) => slices);
   const relied = sources.flatMap(({ liveness, slices }) => (liveness === "live" ? slices : []));
-  const routes = new Set(relied.filter(isReady).flatMap(routesOf));
-  return sources.flatMap(({ liveness, fate, slices }) => {
+  const staying = findStaying(input, observed, planned);
+  const routes = new Set([...relied, ...staying].filter(isReady).flatMap(routesOf));
+  return sources.flatMap(({ cluster, liveness, fate, slices }) => {
     if (fate === "stay") return slices;
-    if (liveness !== "flapping") return slices.map(turnUnready);
-    // Unreliable is better than nothing.
+    if (!isReplaceable(liveness)) return slices.map(turnUnready);
+    if (cluster === input.cluster && isLocalOnly(input.view)) return slices;
     return slices.map((slice) =>
       routesOf(slice).every((route) => routes.has(route)) ? turnUnready(slice) : slice,
     );
+  });
+}
+
+/** Clients reach endpoints on their own node only: there is nobody else for them. */
+function isLocalOnly({ type, internalTrafficPolicy }: ImportView): boolean {
+  return type !== "Headless" && internalTrafficPolicy === "Local";
+}
+
+/** Of sources that are not heard yet: they serve as they did, so whoever was held back for them still is. */
+function findStaying(
+  { isAwaited, livenessOf }: SlicesInput,
+  observed: readonly EndpointSlice[],
+  planned: readonly EndpointSlice[],
+): readonly EndpointSlice[] {
+  const names = new Set(planned.map(({ metadata }) => metadata.name));
+  return observed.filter((slice) => {
+    const source = slice.metadata.labels?.[SOURCE_CLUSTER_LABEL] as ClusterId | undefined;
+    if (source === undefined || !isOurs(slice) || names.has(slice.metadata.name)) return false;
+    return isAwaited(source) && livenessOf(source) === "live";
   });
 }
 

@@ -23,6 +23,7 @@ import type { InformerError } from "../runtime/informer.ts";
 import { createBelievedStore } from "./believed.ts";
 import { createBudget } from "./budget.ts";
 import { createCompletion } from "./completion.ts";
+import { createDrainReport } from "./drain.ts";
 import { createListeners } from "./listeners.ts";
 import type { PackedShare } from "./packed.ts";
 import { renewLease } from "./presence.ts";
@@ -117,6 +118,16 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
     sweep,
   });
 
+  const drain = createDrainReport({
+    cluster: ownCluster,
+    store,
+    clock,
+    random,
+    log,
+    signal: stopping.signal,
+    own: () => registry.own(),
+  });
+
   const reader = createReader((service) => {
     const shared = own.get(service);
     return readShares({
@@ -149,6 +160,7 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
     if (before === undefined) retryAll();
     if (after === undefined) log.error("hub does not know this cluster", { cluster: ownCluster });
     completion.review(before, after);
+    drain.review();
   }
 
   function onShare({ resource, cluster, service, before, after }: ShareChange): void {
@@ -182,6 +194,10 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
 
   function isOnHub([service, shared]: readonly [ServiceKey, unknown]): boolean {
     return shared === "withdrawn" || publication.isPublished(service);
+  }
+  function isDrained(cluster: ClusterId): boolean {
+    const told = cluster === ownCluster ? drain.told() : undefined;
+    return told === undefined ? registry.isDrained(cluster) : told.why !== undefined;
   }
   function hasStrangers(): boolean {
     return !isSynced || registry.own() === undefined;
@@ -276,6 +292,11 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
       const uid = registry.ownLease()?.uid;
       await renewLease(context, { uid, isPublishing: !isOwnTold, signal });
     },
+    noteDrain(cluster, why) {
+      requireOwn(cluster);
+      drain.note(why);
+    },
+    isDrained,
     contributions: (service) => reader.read(service).contributions,
     rejections: (service) => reader.read(service).rejections,
     services() {
@@ -295,6 +316,7 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
         ...member,
         isComplete:
           member.isComplete && !hasStrangers() && (member.cluster !== ownCluster || isOwnTold),
+        isDrained: isDrained(member.cluster),
       })),
     hasStrangers,
     hubSilentMs() {
@@ -307,6 +329,7 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
     async stop() {
       stopping.abort(new Error("the hub was closed"));
       completion.stop();
+      drain.stop();
       budget.stop();
       registry.stop();
       publication.stop();

@@ -60,8 +60,7 @@ const AGENT_RULES: readonly PolicyRule[] = [
   {
     apiGroups: ["about.k8s.io"],
     resources: ["clusterproperties"],
-    resourceNames: ["cluster.clusterset.k8s.io"],
-    verbs: ["get"],
+    verbs: ["list"],
   },
 ];
 

@@ -11,6 +11,7 @@ import { createListeners } from "./listeners.ts";
 interface MemberRecord {
   isComplete: boolean;
   heardAtMs: number;
+  isDrained: boolean;
 }
 
 export interface MemoryHub extends Hub {
@@ -37,7 +38,11 @@ export function createMemoryHub(clock: Clock, hasStrangers: () => boolean): Memo
     rejections: () => [],
     admit(cluster) {
       if (members.has(cluster)) return false;
-      members.set(cluster, { isComplete: false, heardAtMs: clock.monotonic() });
+      members.set(cluster, {
+        isComplete: false,
+        heardAtMs: clock.monotonic(),
+        isDrained: false,
+      });
       listeners.tellMembers();
       return true;
     },
@@ -78,12 +83,16 @@ export function createMemoryHub(clock: Clock, hasStrangers: () => boolean): Memo
     async heartbeat(cluster) {
       requireMember(cluster).heardAtMs = clock.monotonic();
     },
+    noteDrain(cluster, why) {
+      requireMember(cluster).isDrained = why !== undefined;
+    },
+    isDrained: (cluster) => members.get(cluster)?.isDrained === true,
     contributions: (service) => [...(shares.get(service)?.values() ?? [])],
     services: () => shares.keys(),
     members: () =>
-      [...members].map(([cluster, { isComplete, heardAtMs }]): HubMember => {
+      [...members].map(([cluster, { isComplete, heardAtMs, isDrained }]): HubMember => {
         const silentMs = clock.monotonic() - heardAtMs;
-        return { cluster, isComplete, isCurrent: true, isHeard: true, silentMs };
+        return { cluster, isComplete, isCurrent: true, isHeard: true, silentMs, isDrained };
       }),
     hasStrangers,
     reviewMembers: () => listeners.tellMembers(),

@@ -1,5 +1,5 @@
-// Hub: how this cluster shows the others that it is there: its Lease renewed, its ClusterMember's status. Two writes, each
-// by one request, each refused with a sentence when the hub does not know the cluster.
+// Hub: how this cluster shows the others that it is there: its Lease renewed, its ClusterMember's status. Three writes,
+// each by one request, refused with a sentence when the hub does not know the cluster.
 
 import { LEASE, type Lease } from "../api/builtin.ts";
 import { CLUSTER_MEMBER, type ClusterMember } from "../api/isthmus.ts";
@@ -88,9 +88,8 @@ export async function reportSynced(
   context: PresenceContext,
   own: ClusterMember | undefined,
 ): Promise<ClusterMember | undefined> {
-  const { store, clock, cluster, signal } = context;
+  const { clock, cluster } = context;
   if (own === undefined) throw unknownHere(cluster, "its ClusterMember");
-  const { namespace = "", name = "" } = own.metadata;
   const status: ClusterMember["status"] = {
     agentVersion: VERSION,
     conditions: planConditions({
@@ -107,17 +106,40 @@ export async function reportSynced(
       now: formatTime(clock.now()),
     }),
   };
-  if (isSameData(own.status, status)) return undefined;
+  const { drained: _, ...told } = own.status ?? {};
+  if (isSameData(told, status)) return undefined;
+  return applyStatus(context, { own, status, fieldManager: FIELD_MANAGER });
+}
+
+/** As a manager of its own: what is said here and what is said of being in step never undo each other. */
+export async function reportDrained(
+  context: PresenceContext,
+  own: ClusterMember,
+  drained: string | undefined,
+): Promise<void> {
+  const status = drained === undefined ? {} : { drained };
+  await applyStatus(context, { own, status, fieldManager: `${FIELD_MANAGER}-drain` });
+}
+
+function applyStatus(
+  { store, clock, signal }: PresenceContext,
+  written: {
+    readonly own: ClusterMember;
+    readonly status: ClusterMember["status"];
+    readonly fieldManager: string;
+  },
+): Promise<ClusterMember> {
+  const { namespace = "", name = "" } = written.own.metadata;
   // Applied without the spec: that is not ours to write, and a request for status leaves it alone.
   const object = {
     apiVersion: apiVersionOf(CLUSTER_MEMBER),
     kind: CLUSTER_MEMBER.kind,
     metadata: { namespace, name },
-    status,
+    status: written.status,
   } as unknown as ClusterMember;
   return runBounded({ clock, boundMs: STATUS_BOUND_MS, stop: signal }, (bound) =>
     store.apply(CLUSTER_MEMBER, object, {
-      fieldManager: FIELD_MANAGER,
+      fieldManager: written.fieldManager,
       force: true,
       subresource: "status",
       signal: bound,

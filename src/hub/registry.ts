@@ -44,6 +44,8 @@ export interface RegistryOptions {
 export interface Registry {
   readonly informers: readonly Informer<unknown>[];
   members(): readonly HubMember[];
+  /** By its last word on the hub. */
+  isDrained(cluster: ClusterId): boolean;
   /** Undefined for who is no member. */
   declaration(cluster: ClusterId): Declaration | undefined;
   /** Our own ClusterMember, while it is there. */
@@ -59,6 +61,8 @@ interface MemberRecord {
   member: ClusterMember | undefined;
   declaration: Declaration;
   seenAtMs: number;
+  /** As it last said: a hub that lost its ClusterMember has not heard that it is back in use. */
+  isDrained: boolean;
   /** Undefined: it has published all it has. */
   incompleteSinceMs: number | undefined;
   missingSinceMs: number;
@@ -135,6 +139,7 @@ export function createRegistry(options: RegistryOptions): Registry {
       member,
       declaration: isDeclaredAnew ? compileDeclaration(member.spec) : record.declaration,
       seenAtMs: isNew ? nowMs : record.seenAtMs,
+      isDrained: member.status?.drained !== undefined,
       incompleteSinceMs: hasSynced(member)
         ? undefined
         : ((isNew ? undefined : record.incompleteSinceMs) ?? nowMs),
@@ -214,7 +219,9 @@ export function createRegistry(options: RegistryOptions): Registry {
         isCurrent: cluster === ownCluster || heard.isCurrent(cluster),
         isHeard: cluster === ownCluster || heard.isHeard(cluster),
         silentMs: clock.monotonic() - Math.max(record.seenAtMs, heard.heardAtMs(cluster) ?? 0),
+        isDrained: record.isDrained,
       })),
+    isDrained: (cluster) => records.get(cluster)?.isDrained === true,
     declaration: (cluster) =>
       cluster === ownCluster ? ownDeclaration : records.get(cluster)?.declaration,
     own: () => records.get(ownCluster)?.member,
@@ -249,12 +256,16 @@ export function slimMember({
 }: ClusterMember): ClusterMember {
   const { namespace = "", name = "", uid = "", resourceVersion = "" } = metadata;
   const conditions = (status?.conditions ?? []).filter(({ type }) => type === SYNCED);
-  const { agentVersion } = status ?? {};
+  const { agentVersion, drained } = status ?? {};
   return {
     apiVersion,
     kind,
     metadata: { namespace, name, uid, resourceVersion },
     spec,
-    status: { conditions, ...(agentVersion === undefined ? {} : { agentVersion }) },
+    status: {
+      conditions,
+      ...(agentVersion === undefined ? {} : { agentVersion }),
+      ...(drained === undefined ? {} : { drained }),
+    },
   };
 }

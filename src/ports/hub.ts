@@ -21,6 +21,8 @@ export interface HubMember {
   readonly isHeard: boolean;
   /** Since it was last heard, on this process's own monotonic clock. Clocks of clusters are never compared. */
   readonly silentMs: number;
+  /** By its last word it asks the others to lead their traffic elsewhere. */
+  readonly isDrained: boolean;
 }
 
 export interface HubListener {
@@ -47,6 +49,13 @@ export interface Hub {
   completeSync(cluster: ClusterId): Promise<void>;
   /** Rejects when the hub could not be told, or does not know the cluster. */
   heartbeat(cluster: ClusterId, signal?: AbortSignal): Promise<void>;
+  /**
+   * Whether the cluster asks the others to go elsewhere, and why: undefined when it does not. From the call on `isDrained`
+   * has it, reachable hub or not, and the others are told as soon as they can be. The same twice writes nothing.
+   */
+  noteDrain(cluster: ClusterId, why: string | undefined): void;
+  /** The same as `members` has it. */
+  isDrained(cluster: ClusterId): boolean;
   /** Only what may be used here: see `rejections` for the rest. */
   contributions(service: ServiceKey): readonly Contribution[];
   /** What sources shared of the service and this cluster does not take in. */

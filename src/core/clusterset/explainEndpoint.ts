@@ -94,7 +94,7 @@ function explainEndpoint(facts: Facts, share: EndpointShare, endpoint: Endpoint)
   const door = explainDoors(facts, share, endpoint);
   if (door !== undefined) return door;
   const liveness = judged.get(record.id);
-  if (liveness !== undefined && liveness !== "live") {
+  if (liveness !== undefined && liveness !== "live" && liveness !== "drained") {
     const treats = liveness === "lost" ? "has withdrawn it" : "keeps it not ready";
     return explain(address, "bad", {
       why: `${importer.id} ${treats}, because ${record.id} is ${liveness}.`,
@@ -103,6 +103,10 @@ function explainEndpoint(facts: Facts, share: EndpointShare, endpoint: Endpoint)
   const name = importedSliceName({ service, cluster: record.id, slice: share.slice });
   const slice = facts.copies.find(({ metadata }) => metadata.name === name);
   const copy = slice?.endpoints.find(({ addresses }) => addresses.includes(address));
+  if (liveness === "drained" && copy !== undefined && !isEndpointReady(copy)) {
+    const why = `${importer.id} keeps it not ready, because ${record.id} is drained.`;
+    return explain(address, "unknown", { why, inUse: false });
+  }
   if (slice === undefined || copy === undefined || !isEndpointReady(copy)) {
     const why =
       copy === undefined

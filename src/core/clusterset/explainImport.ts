@@ -16,7 +16,7 @@ import {
   type Verdict,
 } from "./explanation.ts";
 import { judgeCluster } from "./liveness.ts";
-import { type Clusterset, hasRead } from "./record.ts";
+import { type Clusterset, drainOf, hasRead } from "./record.ts";
 import { describeDue, findSources, slicesFrom, type Standing, UNNAMED_SOURCE } from "./standing.ts";
 import { isEndpointReady, isImportReady, viewSource } from "./view.ts";
 
@@ -205,6 +205,14 @@ function explainSource(
     const whose =
       source === UNNAMED_SOURCE ? "They name no cluster." : `${source} itself was not asked.`;
     return explain(what, verdict, words(whose));
+  }
+  if (view.liveness === "drained") {
+    const why = drainOf(record) ?? "";
+    const use =
+      view.ready === 0
+        ? "others serve in its place"
+        : "nobody else serves it, so it goes on being used";
+    return explain(what, "good", words(`${source} is drained (${why}): ${use}.`));
   }
   if (view.liveness !== "live" && view.liveness !== "unknown") {
     const judged = judgeCluster(set, record, from.standings);

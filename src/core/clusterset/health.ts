@@ -78,9 +78,10 @@ function findClusterTrouble(
   { liveness, why, next }: LivenessView,
 ): readonly Finding[] {
   const isAway = sighting !== undefined && isBlind(sighting);
-  const isBad = isAway || (liveness !== "live" && liveness !== "unknown");
+  const isDrained = liveness === "drained";
+  const isBad = isAway || (liveness !== "live" && liveness !== "unknown" && !isDrained);
   // That only the hub was asked about it is no news, and nothing to do about.
-  const isNews = isBad || (liveness === "unknown" && next !== undefined);
+  const isNews = isBad || isDrained || (liveness === "unknown" && next !== undefined);
   const synced = member?.status?.conditions?.find(({ type }) => type === "Synced");
   const isSynced = member === undefined || synced?.status === "True";
   const about = (what: string, fields: Pick<Finding, "why" | "verdict" | "next">): Finding => ({
@@ -92,7 +93,7 @@ function findClusterTrouble(
   return [
     ...(isNews
       ? [
-          about("liveness", {
+          about(isDrained ? "drain" : "liveness", {
             verdict: isBad ? "bad" : "unknown",
             why,
             ...(next === undefined ? {} : { next }),
@@ -282,7 +283,8 @@ function isPlainlyWell(set: Clusterset, service: ServiceKey): boolean {
       !isLocalOnly(standing) &&
       [...received].every(
         ([id, { rejections }]) =>
-          rejections.length === 0 && judged.get(id) === "live" && isServed(standing, id),
+          rejections.length === 0 &&
+          (judged.get(id) === "drained" || (judged.get(id) === "live" && isServed(standing, id))),
       )
     );
   });

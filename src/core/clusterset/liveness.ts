@@ -3,7 +3,7 @@
 
 import type { ClusterId } from "../../api/names.ts";
 import { DEFAULT_LIVENESS, type Liveness } from "../liveness.ts";
-import { type ClusterRecord, type Clusterset, hasAnswered, isJoined } from "./record.ts";
+import { type ClusterRecord, type Clusterset, drainOf, hasAnswered, isJoined } from "./record.ts";
 import { formatAge, parseTimeMs } from "./time.ts";
 
 export interface LeaseView {
@@ -41,6 +41,23 @@ export function judgeCluster(
   record: ClusterRecord,
   standings: readonly Opinion[],
 ): LivenessView {
+  const judged = judgeHeard(set, record, standings);
+  const why = drainOf(record);
+  if (why === undefined || (judged.liveness !== "live" && judged.liveness !== "flapping")) {
+    return judged;
+  }
+  return {
+    liveness: "drained",
+    why: `It is drained (${why}): traffic goes elsewhere, but for what only ${record.id} serves.`,
+    next: `When it is to be used again: isthmus undrain ${record.id}`,
+  };
+}
+
+function judgeHeard(
+  set: Clusterset,
+  record: ClusterRecord,
+  standings: readonly Opinion[],
+): LivenessView {
   const { hub } = set.observation;
   const heard = hub === undefined ? undefined : judgeLease(set, record);
   const doubters = findDoubters(record.id, standings);
@@ -74,7 +91,7 @@ function findDoubters(source: ClusterId, standings: readonly Opinion[]): readonl
   return standings
     .flatMap(({ importer, judged }): Doubter[] => {
       const liveness = judged.get(source);
-      if (liveness === undefined || liveness === "live") return [];
+      if (liveness === undefined || liveness === "live" || liveness === "drained") return [];
       return [{ cluster: importer.id, liveness }];
     })
     .toSorted((a, b) => Number(b.liveness === "lost") - Number(a.liveness === "lost"));

@@ -13,6 +13,7 @@ import {
   serviceKey,
 } from "../../api/names.ts";
 import type { KubeObject } from "../../api/object.ts";
+import { readDrain } from "../drain.ts";
 import { compareText } from "../order.ts";
 import { serviceOfShareName, type StoredShare } from "../wire.ts";
 import { idOf, isBlind, type Observation, type Sighting, type SightedKind } from "./sighting.ts";
@@ -159,6 +160,11 @@ export function hasRead(record: ClusterRecord, ...kinds: readonly SightedKind[])
 /** It was asked and at least something of it was answered. */
 export function hasAnswered({ sighting }: ClusterRecord): boolean {
   return sighting !== undefined && !isBlind(sighting);
+}
+
+/** Why it asks the others to go elsewhere: by its own word, else by what the hub was told; undefined: it does not. */
+export function drainOf({ sighting, member }: ClusterRecord): string | undefined {
+  return readDrain(sighting?.properties ?? []) ?? member?.status?.drained;
 }
 
 /** What keeps its services in step: an agent of its own, or central. */

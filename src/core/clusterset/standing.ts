@@ -25,7 +25,7 @@ import {
   type Received,
   receivedContribution,
 } from "./contribution.ts";
-import { isHeard } from "./liveness.ts";
+import { judgeSource } from "./judgement.ts";
 import { answerOnce } from "./memo.ts";
 import {
   type ClusterRecord,
@@ -99,9 +99,8 @@ function judgeSources(
   for (const [id, { contribution }] of received) {
     const slices = slicesFrom(importer, view.service, id);
     const source = set.byId.get(id);
-    const shown = judgeBySlices({ importer, view, contribution, slices });
-    if (source === undefined || shown === undefined) continue;
-    const liveness = believe(set, { importer, source, shown });
+    if (source === undefined) continue;
+    const liveness = judgeSource(set, { importer, source, view, contribution, slices });
     if (liveness !== undefined) judged.set(id, liveness);
   }
   // Who flaps is held back only where others take its place: else it is late.
@@ -179,47 +178,6 @@ function findFamilies(
   const ready = serviceImport?.status?.conditions?.find(({ type }) => type === "Ready");
   const shown = serviceImport?.spec?.ipFamilies ?? merged.ipFamilies;
   return ready?.reason === "IPFamilyNotSupported" ? [] : shown;
-}
-
-/** In this order: endpoints that are not ready at home look the same whatever is thought of their cluster. */
-const JUDGEMENTS: readonly Liveness[] = ["live", "silent", "lost"];
-
-function judgeBySlices(facts: {
-  readonly importer: ClusterRecord;
-  readonly view: ImportView;
-  readonly contribution: Received["contribution"];
-  readonly slices: readonly EndpointSlice[];
-}): Liveness | undefined {
-  const { importer, view, contribution, slices } = facts;
-  return JUDGEMENTS.find((liveness) => {
-    const input = {
-      cluster: importer.id,
-      view,
-      contributions: [contribution],
-      livenessOf: () => liveness,
-      isAwaited: () => false,
-    };
-    return planSlices(input, slices).length === 0;
-  });
-}
-
-/**
- * Endpoints that are not there, or not ready, may as well be late as held back. So a source that is heard is not taken for
- * silent; on a hub it may be one that came and went too often. Nobody loses itself.
- */
-function believe(
-  set: Clusterset,
-  found: {
-    readonly importer: ClusterRecord;
-    readonly source: ClusterRecord;
-    readonly shown: Liveness;
-  },
-): Liveness | undefined {
-  const { importer, source, shown } = found;
-  if (shown === "live") return shown;
-  if (importer.id === source.id) return undefined;
-  if (!isHeard(set, source)) return shown;
-  return shown === "silent" && isOnHub(set, source) ? "flapping" : undefined;
 }
 
 function planDue(standing: Omit<Standing, "due">): readonly Write[] | undefined {

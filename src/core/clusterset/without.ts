@@ -1,17 +1,19 @@
 // Clusterset: an observation and one cluster in, what every service would have left without that cluster out. Reads what is
 // written now; changes nothing, and foresees no autoscaler.
 
+import type { EndpointSlice } from "../../api/builtin.ts";
 import { type ClusterId, type ServiceKey, splitServiceKey } from "../../api/names.ts";
-import { routesOf } from "../fate.ts";
+import { isReady, routesOf } from "../fate.ts";
 import { type MergedService, mergeShares } from "../merge.ts";
 import { compareText } from "../order.ts";
 import { describePort } from "../ports.ts";
 import { findExports, isExportKnown } from "./contribution.ts";
+import { findReserve } from "./reserve.ts";
 import { count, list } from "./explanation.ts";
 import { type ClusterRecord, type Clusterset, hasRead, indexClusterset } from "./record.ts";
 import type { Observation } from "./sighting.ts";
 import { findSources, slicesFrom, type Standing } from "./standing.ts";
-import { findStandings, isEndpointReady, viewSource } from "./view.ts";
+import { countEndpoints, findStandings, viewSource } from "./view.ts";
 
 export type Loss =
   /** It has no ready endpoint left somewhere. */
@@ -62,7 +64,9 @@ function viewLoss(set: Clusterset, service: ServiceKey, cluster: ClusterId): Los
     const sources = findSources(standing).map((source) => viewSource(standing, source));
     const ready = sources.reduce((sum, source) => sum + source.ready, 0);
     const lost = sources.find((source) => source.cluster === cluster)?.ready ?? 0;
-    return { cluster: standing.importer.id, ready, left: ready - lost };
+    const reserve = findReserve(standing, cluster).flatMap((slice) => slice.endpoints);
+    const left = ready - lost + countEndpoints(reserve).ready;
+    return { cluster: standing.importer.id, ready, left };
   });
   const { shares, merged } = findExports(set, service);
   const left = shares.filter((share) => share.cluster !== cluster);
@@ -101,16 +105,13 @@ function judgeByExports(
 
 /** Of what is served now. */
 function findLostRoutes(standing: Standing, cluster: ClusterId): readonly string[] {
-  const routes = (sources: readonly ClusterId[]): ReadonlySet<string> =>
-    new Set(
-      sources
-        .flatMap((source) => slicesFrom(standing.importer, standing.service, source))
-        .filter((slice) => (slice.endpoints ?? []).some(isEndpointReady))
-        .flatMap(routesOf),
-    );
-  const sources = findSources(standing);
-  const kept = routes(sources.filter((source) => source !== cluster));
-  const lost = [...routes([cluster])].filter((route) => !kept.has(route));
+  const slicesOf = (sources: readonly ClusterId[]): readonly EndpointSlice[] =>
+    sources.flatMap((source) => slicesFrom(standing.importer, standing.service, source));
+  const routes = (slices: readonly EndpointSlice[]): ReadonlySet<string> =>
+    new Set(slices.filter(isReady).flatMap(routesOf));
+  const others = slicesOf(findSources(standing).filter((source) => source !== cluster));
+  const kept = routes([...others, ...findReserve(standing, cluster)]);
+  const lost = [...routes(slicesOf([cluster]))].filter((route) => !kept.has(route));
   return lost.map((route) => route.trim()).toSorted(compareText);
 }
 

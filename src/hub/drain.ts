@@ -1,0 +1,97 @@
+// Hub: whether this cluster is to be drained in, the same in the status of its ClusterMember out, for the others to read; said
+// again whenever the hub has it otherwise: a cluster that had to join anew, or a word that was lost on the way.
+
+import type { ClusterMember } from "../api/isthmus.ts";
+import type { ClusterId } from "../api/names.ts";
+import type { Clock, Random, Timer } from "../ports/clock.ts";
+import type { Log } from "../ports/log.ts";
+import type { Store } from "../ports/store.ts";
+import { backoffMs } from "../runtime/backoff.ts";
+import { reportDrained } from "./presence.ts";
+
+export interface DrainReportOptions {
+  readonly cluster: ClusterId;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+  /** This cluster's ClusterMember, as the informer has it. */
+  readonly own: () => ClusterMember | undefined;
+}
+
+export interface DrainReport {
+  note(why: string | undefined): void;
+  /** Undefined before anything was noted. */
+  told(): { readonly why: string | undefined } | undefined;
+  /** The ClusterMember changed. */
+  review(): void;
+  stop(): void;
+}
+
+/** A hub of an older release refuses it until somebody upgrades it. */
+const BACKOFF = { baseMs: 1_000, capMs: 60_000 };
+
+export function createDrainReport(options: DrainReportOptions): DrainReport {
+  const { cluster, store, clock, random, log, signal } = options;
+  let told: { readonly why: string | undefined } | undefined;
+  let failures = 0;
+  let isWriting = false;
+  /** What was written last, and to which state of the ClusterMember: whether it took is known when that has changed. */
+  let written: { readonly why: string | undefined; readonly member: ClusterMember } | undefined;
+  let timer: Timer | undefined;
+
+  function review(): void {
+    if (isWriting || timer !== undefined || signal.aborted || !isDue()) return;
+    if (failures === 0) void write();
+    else {
+      timer = clock.schedule(backoffMs(BACKOFF, failures, random), () => {
+        timer = undefined;
+        if (isDue()) void write();
+      });
+    }
+  }
+
+  function isDue(): boolean {
+    const member = options.own();
+    if (member === undefined || told === undefined) return false;
+    if (written?.member === member && written.why === told.why) return false;
+    return member.status?.drained !== told.why;
+  }
+
+  async function write(): Promise<void> {
+    const member = options.own();
+    if (member === undefined || told === undefined) return;
+    const { why } = told;
+    isWriting = true;
+    try {
+      await reportDrained({ store, clock, cluster, signal }, member, why);
+      failures = 0;
+      written = { why, member };
+      log.info("hub was told whether the cluster is drained", { drained: why ?? false });
+    } catch (error) {
+      failures += 1;
+      // Once: the rest is the same again.
+      if (!signal.aborted) {
+        log[failures === 1 ? "warn" : "debug"](
+          "hub was not told whether the cluster is drained; it may be of an older release",
+          { drained: why ?? false, error: String(error) },
+        );
+      }
+    } finally {
+      isWriting = false;
+    }
+    // What was written is seen when it comes back; what was refused, or has changed meanwhile, is not done yet.
+    if (failures > 0 || told?.why !== why) review();
+  }
+
+  return {
+    note(why) {
+      told = { why };
+      review();
+    },
+    told: () => told,
+    review,
+    stop: () => timer?.cancel(),
+  };
+}
