@@ -21,6 +21,8 @@ export interface Cluster {
   readonly config: ClusterConfig;
   readonly store: Store;
   readonly requestToken: (order: TokenOrder, signal: AbortSignal) => Promise<string>;
+  /** What is no object: the version, a pod's log. No status is an error. */
+  readonly request: KubeClient["request"];
 }
 
 export interface Clusters {
@@ -67,6 +69,7 @@ export async function withClusters<T>(
       store: noteFailures(client, note),
       requestToken: (order, signal) =>
         note(requestToken(client, order, { nowMs: clock.now(), signal })),
+      request: (method, path, options) => note(client.request(method, path, options)),
     };
   };
   try {

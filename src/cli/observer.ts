@@ -27,6 +27,12 @@ export interface Observer {
   look(options?: LookOptions): Promise<Observation>;
 }
 
+/** Also lets others ask the same clusters for more. */
+export interface OpenObserver extends Observer {
+  /** In the order of the sightings. */
+  readonly opened: readonly Opened[];
+}
+
 export interface LookOptions {
   /** Absent: all. */
   readonly namespace?: string | undefined;
@@ -38,7 +44,7 @@ export interface LookOptions {
 export async function withObserver<T>(
   context: CliContext,
   flags: ReadingFlags,
-  work: (observer: Observer) => Promise<T>,
+  work: (observer: OpenObserver) => Promise<T>,
 ): Promise<T> {
   return withClusters(context, async (clusters) => {
     const named = readSources(flags);
@@ -47,6 +53,7 @@ export async function withObserver<T>(
     const desk = { context, flags, reach: createReach(clusters), tell: tellOnce(context) };
     return work({
       defaultNamespace: opened[0]?.cluster.config.namespace ?? "default",
+      opened,
       look: (options = {}) => look(desk, opened, options),
     });
   });
@@ -60,7 +67,7 @@ export function chooseNamespace(flags: ReadingFlags, fallback: string | undefine
   return flags.allNamespaces === true ? undefined : (flags.namespace ?? fallback);
 }
 
-interface Opened {
+export interface Opened {
   readonly name: string;
   readonly givenId: string | undefined;
   readonly cluster: Cluster;
@@ -156,7 +163,7 @@ async function lookAtHub(
 }
 
 /** One sentence, or two: what happened and what to do. */
-function describe(error: unknown, { config }: Cluster, nowMs: number): string {
+export function describe(error: unknown, { config }: Cluster, nowMs: number): string {
   const problem = describeFailure(error, { config, nowMs });
   const message = problem.message.charAt(0).toUpperCase() + problem.message.slice(1);
   return problem.hint === undefined ? `${message}.` : `${message}. ${problem.hint}`;

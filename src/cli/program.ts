@@ -6,6 +6,7 @@ import { isProblem, Problem } from "../api/problem.ts";
 import { VERSION } from "../api/version.ts";
 import type { AgentFlags } from "./agent.ts";
 import type { CentralFlags } from "./central.ts";
+import { addCheckCommands } from "./checkCommand.ts";
 import { SHELLS, type Shell } from "./shell.ts";
 import type { CliContext } from "./context.ts";
 import type { DemoFlags } from "./demo/manner.ts";
@@ -94,6 +95,7 @@ function createProgram(context: CliContext): Command {
   addMembershipCommands(program, context);
   addExportCommands(program, context);
   addReadingCommands(program, context);
+  addCheckCommands(program, context);
 
   addServiceOptions(program.command("agent"))
     .description(

@@ -1,0 +1,39 @@
+// CLI: names the commands that look for what is wrong, and their flags: check and gather. Each is loaded when asked for.
+
+import { type Command, Option } from "commander";
+import type { CheckFlags } from "./check.ts";
+import type { CliContext } from "./context.ts";
+import { collect } from "./repeated.ts";
+
+export function addCheckCommands(program: Command, context: CliContext): void {
+  withSources(program.command("check"))
+    .description("check all that Isthmus needs in and between clusters, and say what to do")
+    .addOption(
+      new Option("-o, --output <format>", "how: all of it, only what is not well, or for programs")
+        .choices(["table", "short", "json"])
+        .default("table"),
+    )
+    .option("--wait", "look again until nothing fails", false)
+    .option("--timeout <time>", "with --wait: how long, such as 90s or 5m", "5m")
+    .action(async (flags: CheckFlags) => {
+      const { runCheck } = await import("./check.ts");
+      await runCheck(context, flags);
+    });
+}
+
+function withSources(command: Command): Command {
+  return command
+    .option(
+      "--kubeconfig <[id=]file>",
+      "a cluster's kubeconfig; repeat it for each; absent: $KUBECONFIG, ~/.kube/config",
+      collect,
+      [],
+    )
+    .option(
+      "--context <[id=]name>",
+      "a cluster's context of one kubeconfig; repeat it for each; absent: the current one",
+      collect,
+      [],
+    )
+    .option("--no-hub", "do not ask the hub that a cluster has joined");
+}

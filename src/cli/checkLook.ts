@@ -1,0 +1,60 @@
+// CLI: the clusters that check and gather were told of in, all that the checks look at out, as often as asked.
+
+import { setMaxListeners } from "node:events";
+import type { Inspection } from "../core/check/inspection.ts";
+import { type CheckReport, runChecks } from "../core/check/checkup.ts";
+import { isBlind, type Observation, type Sighting } from "../core/clusterset/sighting.ts";
+import { inspectCluster } from "../controllers/inspect.ts";
+import type { Cluster } from "./cluster.ts";
+import type { CliContext } from "./context.ts";
+import { describe, type OpenObserver, type Opened } from "./observer.ts";
+
+export interface Looked {
+  readonly observation: Observation;
+  readonly report: CheckReport;
+}
+
+export async function lookForChecks(context: CliContext, observer: OpenObserver): Promise<Looked> {
+  // Each question that is on its way listens for Ctrl-C: many do, and none leaks.
+  setMaxListeners(0, context.signal);
+  const observation = await observer.look({ watchesLeases: true });
+  const inspections = await Promise.all(
+    observer.opened.map((opened, at) => inspect(context, opened, observation.sightings[at])),
+  );
+  // The clock has gone on while Leases were watched.
+  const now = { ...observation, nowMs: context.clock.now() };
+  return { observation: now, report: runChecks({ observation: now, inspections }) };
+}
+
+async function inspect(
+  { clock, signal }: CliContext,
+  { name, givenId, cluster }: Opened,
+  sighting: Sighting | undefined,
+): Promise<Inspection | undefined> {
+  if (sighting === undefined || isBlind(sighting)) return undefined;
+  const { hub } = sighting;
+  // Who has no property may still be known by the Secret of its hub.
+  const hasProperty = sighting.properties.length > 0;
+  const knownId = givenId ?? (hasProperty || hub === undefined ? undefined : sighting.cluster);
+  return inspectCluster({
+    store: cluster.store,
+    clock,
+    signal,
+    describe: (error) => describe(error, cluster, clock.now()),
+    name,
+    knownId,
+    isJoined: hub !== undefined,
+    askVersion: (bound) => askVersion(cluster, bound),
+  });
+}
+
+async function askVersion(cluster: Cluster, signal: AbortSignal) {
+  const { body, headers } = await cluster.request("GET", "/version", { signal });
+  const { gitVersion } = (typeof body === "object" ? body : {}) as { gitVersion?: unknown };
+  const date = [headers["date"]].flat()[0];
+  const timeMs = date === undefined ? Number.NaN : Date.parse(date);
+  return {
+    version: typeof gitVersion === "string" ? gitVersion : "",
+    timeMs: Number.isNaN(timeMs) ? undefined : timeMs,
+  };
+}

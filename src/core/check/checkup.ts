@@ -1,0 +1,126 @@
+// Check: everything that was read in, one result for each check and cluster out, group by group. Says what was found; prints and
+// reads nothing.
+
+import { HUB_CRDS } from "../../api/crds.ts";
+import type { ClusterId } from "../../api/names.ts";
+import { type ClusterRecord, type Clusterset, indexClusterset } from "../clusterset/record.ts";
+import { idOf, isBlind } from "../clusterset/sighting.ts";
+import { viewClusterset } from "../clusterset/view.ts";
+import { checkAccess } from "./access.ts";
+import { checkCrds, nameOf } from "./crd.ts";
+import { checkDns } from "./dns.ts";
+import { checkKnown, checkMember, checkUnique } from "./identity.ts";
+import type { Checkup, Inspection, RangeFacts } from "./inspection.ts";
+import { checkAgentLease, checkMemberLeases } from "./lease.ts";
+import { checkHubOrphans, checkOrphans } from "./orphan.ts";
+import { checkDerivedLabels, checkProxy } from "./proxy.ts";
+import { checkDeclared, checkOverlaps } from "./range.ts";
+import { CHECKS, type CheckResult, type CheckState, fail, pass } from "./result.ts";
+import { checkSkew } from "./skew.ts";
+import { checkAgents, checkKubernetes } from "./version.ts";
+
+export interface CheckReport {
+  /** Nothing fails. Warnings are for a person to judge. */
+  readonly well: boolean;
+  readonly counts: Readonly<Record<CheckState, number>>;
+  readonly checks: readonly CheckResult[];
+}
+
+export function runChecks(checkup: Checkup): CheckReport {
+  const { observation, inspections } = checkup;
+  const set = indexClusterset(observation);
+  const view = viewClusterset(observation);
+  const inspected = new Map<ClusterId, Inspection>();
+  const single: CheckResult[] = [];
+  for (const [at, sighting] of observation.sightings.entries()) {
+    const inspection = inspections[at];
+    const id = idOf(sighting);
+    if (isBlind(sighting) || inspection === undefined) {
+      single.push(checkAnswer(id, sighting.problems[0] ?? "It did not answer."));
+      continue;
+    }
+    single.push(checkAnswer(id, undefined), ...checkOne(id, inspection));
+    if (!inspected.has(id)) inspected.set(id, inspection);
+  }
+  const ranges = new Map<ClusterId, RangeFacts>(
+    [...inspected].map(([id, { ranges: facts }]) => [id, facts]),
+  );
+  const checks = [
+    ...single,
+    ...checkHub(set),
+    ...set.records.flatMap((record) => checkRecord(set, record, inspected.get(record.id))),
+    ...checkUnique(set, checkup),
+    ...checkMemberLeases(set, view),
+    ...checkOverlaps(set, ranges),
+    ...checkHubOrphans(set),
+    ...checkAgents(view),
+  ];
+  const order = Object.keys(CHECKS);
+  const sorted = checks.toSorted((a, b) => order.indexOf(a.code) - order.indexOf(b.code));
+  const countOf = (state: CheckState): number =>
+    sorted.filter((result) => result.state === state).length;
+  const counts = { pass: countOf("pass"), warn: countOf("warn"), fail: countOf("fail") };
+  return { well: counts.fail === 0, counts, checks: sorted };
+}
+
+function checkAnswer(cluster: string, problem: string | undefined): CheckResult {
+  return problem === undefined
+    ? pass("api/answers", { cluster, found: "Its API server answers." })
+    : fail("api/answers", {
+        cluster,
+        found: problem,
+        next: "Nothing else of it could be checked. Traffic does not pass this machine: services may be well all the same.",
+      });
+}
+
+function checkHub({ observation: { hub } }: Clusterset): readonly CheckResult[] {
+  if (hub === undefined) return [];
+  if (hub.problem === undefined) {
+    return [pass("api/hub", { found: `The hub ${hub.server} answers.` })];
+  }
+  return [
+    fail("api/hub", {
+      found: hub.problem,
+      next: "What was imported stays as it is and traffic goes on, but nothing new is shared while agents do not reach it either.",
+    }),
+  ];
+}
+
+/** What a cluster shows by itself. */
+function checkOne(cluster: string, inspection: Inspection): readonly CheckResult[] {
+  const { crds, access, aheadMs, dns, proxy, version } = inspection;
+  const isHub =
+    crds.found.isRead &&
+    HUB_CRDS.some((crd) => crds.found.isRead && crds.found.value.has(nameOf(crd)));
+  return [
+    ...checkCrds(cluster, crds),
+    ...checkAccess(cluster, access),
+    checkKnown(cluster, inspection),
+    checkSkew(cluster, aheadMs),
+    ...checkDns(cluster, dns),
+    checkProxy(cluster, proxy),
+    checkKubernetes(cluster, version, isHub),
+  ];
+}
+
+/** What shows only beside what the others and the hub say. */
+function checkRecord(
+  set: Clusterset,
+  record: ClusterRecord,
+  inspection: Inspection | undefined,
+): readonly CheckResult[] {
+  const { id, sighting, member, services } = record;
+  if (sighting === undefined || inspection === undefined) return [];
+  const isJoined = sighting.hub !== undefined;
+  return [
+    ...checkMember(set, record),
+    ...(isJoined ? [checkAgentLease(record, inspection.agentLease, set.observation.nowMs)] : []),
+    ...(member === undefined ? [] : [checkDeclared(member, id, inspection.ranges)]),
+    checkDerivedLabels(id, [...services.values()].filter(isDerivedName)),
+    ...checkOrphans(set, record),
+  ];
+}
+
+function isDerivedName({ metadata }: { readonly metadata: { readonly name?: string } }): boolean {
+  return metadata.name?.startsWith("derived-") === true;
+}

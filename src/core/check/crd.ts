@@ -1,0 +1,132 @@
+// Check: the CustomResourceDefinitions that a cluster has in, whether they are all there and recent enough out.
+
+import type { CustomResourceDefinition } from "../../api/builtin.ts";
+import { HUB_CRDS, MEMBER_CRDS } from "../../api/crds.ts";
+import { list } from "../clusterset/explanation.ts";
+import { type CrdPlan, planCrdInstall } from "../crd.ts";
+import type { CrdFacts } from "./inspection.ts";
+import { cannotTell, type CheckResult, fail, pass, warn } from "./result.ts";
+
+const INSTALL =
+  'Run "isthmus join" or start "isthmus central", which install them, or run "isthmus crds install" alone.';
+
+export function checkCrds(cluster: string, facts: CrdFacts): readonly CheckResult[] {
+  const { found } = facts;
+  if (!found.isRead) return checkServed(cluster, facts, found);
+  const isHub = HUB_CRDS.some((crd) => found.value.has(nameOf(crd)));
+  const wanted = isHub ? [...MEMBER_CRDS, ...HUB_CRDS] : MEMBER_CRDS;
+  const there = wanted.flatMap((crd) => {
+    const existing = found.value.get(nameOf(crd));
+    return existing === undefined ? [] : [{ crd, existing }];
+  });
+  const missing = wanted.filter((crd) => !found.value.has(nameOf(crd)));
+  const unserved = there.filter(({ existing }) => !isEstablished(existing));
+  return [
+    missing.length > 0 || unserved.length > 0
+      ? fail("crds/installed", {
+          cluster,
+          found: describeMissing(
+            missing,
+            unserved.map(({ existing }) => existing),
+          ),
+          next:
+            missing.length > 0
+              ? INSTALL
+              : 'Wait a moment; if it stays, "kubectl describe crd" says in its conditions what the API server has against it.',
+        })
+      : pass("crds/installed", { cluster, found: `${list(kindsOf(wanted))} are installed.` }),
+    ...(there.length === 0 ? [] : [checkCurrent(cluster, there)]),
+  ];
+}
+
+function checkCurrent(
+  cluster: string,
+  there: readonly {
+    readonly crd: CustomResourceDefinition;
+    readonly existing: CustomResourceDefinition;
+  }[],
+): CheckResult {
+  const plans = there.map(({ crd, existing }) => ({ crd, plan: planCrdInstall(existing, crd) }));
+  const of = (action: CrdPlan["action"]): readonly string[] =>
+    kindsOf(plans.filter(({ plan }) => plan.action === action).map(({ crd }) => crd));
+  const lacking = plans.filter(({ plan }) => plan.action === "keep" && plan.missing.length > 0);
+  if (lacking.length > 0) {
+    return fail("crds/current", {
+      cluster,
+      found: `${list(kindsOf(lacking.map(({ crd }) => crd)))} ${are(lacking.length)} newer than this isthmus and no longer ${lacking.length === 1 ? "has" : "have"} the version that it speaks.`,
+      next: "Use a newer isthmus here; the definitions are never put back to an older release.",
+    });
+  }
+  const leaving = of("wait");
+  if (leaving.length > 0) {
+    return fail("crds/current", {
+      cluster,
+      found: `${list(leaving)} ${are(leaving.length)} being deleted, with all objects of that kind.`,
+      next: "Find out who deletes them. When they are gone, install them anew; exports have to be made again.",
+    });
+  }
+  const old = of("update");
+  if (old.length > 0) {
+    return warn("crds/current", {
+      cluster,
+      found: `${list(old)} ${are(old.length)} older than what this isthmus (or its agent) brings along.`,
+      next: 'Run "isthmus crds install": it only adds, and never goes back to an older release.',
+    });
+  }
+  const newer = of("keep");
+  return pass("crds/current", {
+    cluster,
+    found:
+      newer.length > 0
+        ? `${list(newer)} ${are(newer.length)} newer than this isthmus, and ${newer.length === 1 ? "has" : "have"} all that it needs.`
+        : "They are as this release of isthmus needs them.",
+  });
+}
+
+/** Who may not read the definitions can still see whether their kinds are answered for. */
+function checkServed(
+  cluster: string,
+  { served, unknown }: CrdFacts,
+  found: { readonly isRead: false; readonly why: string },
+): readonly CheckResult[] {
+  const hidden = cannotTell("crds/current", found, { cluster });
+  if (unknown.length > 0) {
+    const sentence = `The API server does not know ${list(unknown.map((kind) => `${kind}s`))}.`;
+    return [fail("crds/installed", { cluster, found: sentence, next: INSTALL })];
+  }
+  const isKnown = served.length === MEMBER_CRDS.length;
+  return isKnown
+    ? [pass("crds/installed", { cluster, found: `The API server knows ${list(served)}.` }), hidden]
+    : [cannotTell("crds/installed", found, { cluster })];
+}
+
+function describeMissing(
+  missing: readonly CustomResourceDefinition[],
+  unserved: readonly CustomResourceDefinition[],
+): string {
+  const clauses = [
+    ...(missing.length === 0 ? [] : [`${list(kindsOf(missing))} ${are(missing.length)} missing`]),
+    ...(unserved.length === 0
+      ? []
+      : [`${list(kindsOf(unserved))} ${are(unserved.length)} there, but not served`]),
+  ];
+  return `${clauses.join("; ")}.`;
+}
+
+function are(count: number): string {
+  return count === 1 ? "is" : "are";
+}
+
+/** A definition without conditions is too young to tell; the API server adds them at once. */
+function isEstablished({ status }: CustomResourceDefinition): boolean {
+  const established = status?.conditions?.find(({ type }) => type === "Established");
+  return established === undefined || established.status === "True";
+}
+
+export function nameOf({ metadata }: CustomResourceDefinition): string {
+  return metadata.name ?? "";
+}
+
+function kindsOf(crds: readonly CustomResourceDefinition[]): readonly string[] {
+  return crds.map(({ spec }) => spec.names.kind);
+}
