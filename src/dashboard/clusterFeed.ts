@@ -1,0 +1,294 @@
+// Dashboard: one cluster's API server in, the little that is shown of it out, kept current by watches. A cluster that does not
+// answer stays as it was last seen, is asked again and again, and says why it is not read.
+
+import type { ClusterProperty } from "../api/about.ts";
+import { ENDPOINT_SLICE, SECRET } from "../api/builtin.ts";
+import { SERVICE_EXPORT, SERVICE_IMPORT, type ServiceImport } from "../api/mcs.ts";
+import {
+  CLUSTER_ID_PROPERTY,
+  type ClusterId,
+  parseClusterId,
+  type ServiceKey,
+} from "../api/names.ts";
+import type { KubeObject, Resource } from "../api/object.ts";
+import {
+  type EndpointFact,
+  type ExportFact,
+  type ImportFact,
+  readExport,
+  readImport,
+  readSlice,
+} from "../core/dashboard/facts.ts";
+import { readDrain } from "../core/drain.ts";
+import { resolveIdentity } from "../core/identity.ts";
+import { HUB_SECRET, type HubCredential, parseCredential } from "../hub/credential.ts";
+import { type Clock, type Random, sleep } from "../ports/clock.ts";
+import { isStoreError, type Store } from "../ports/store.ts";
+import { runBounded } from "../runtime/bounded.ts";
+import { createInformer, type Informer } from "../runtime/informer.ts";
+import { describeRefusal, readProperties } from "./access.ts";
+
+export interface FeedSource {
+  /** What whoever asked calls it. */
+  readonly name: string;
+  readonly givenId?: string | undefined;
+  /** What it may be called where it has no id. */
+  readonly guess?: string | undefined;
+  readonly store: Store;
+  /** A failure as a sentence for people, with what to do. */
+  readonly describe: (error: unknown) => string;
+}
+
+/** When it last answered. */
+export interface Contact {
+  readonly silentMs: number;
+  /** It has answered since we look; else these are the times of our beginning. */
+  readonly isHeard: boolean;
+  /** Wall clock. */
+  readonly sinceMs: number;
+}
+
+export interface ClusterFeed {
+  readonly source: FeedSource;
+  /** Its id, as far as is known; else what it is called here. */
+  id(): string;
+  /** Everything that can be read of it has been, once. */
+  isRead(): boolean;
+  /** It has been asked, whether or not it answered. */
+  isAsked(): boolean;
+  contact(): Contact;
+  /** Why it does not answer now. */
+  failure(): unknown;
+  problems(): readonly string[];
+  drained(): string | undefined;
+  credential(): HubCredential | undefined;
+  services(): Iterable<ServiceKey>;
+  counts(): { readonly exports: number; readonly imports: number };
+  exportOf(service: ServiceKey): ExportFact | undefined;
+  importOf(service: ServiceKey): ImportFact | undefined;
+  slicesOf(service: ServiceKey): readonly EndpointFact[];
+  lostSliceAtMs(service: ServiceKey): number | undefined;
+  /** Reads the credential for the hub again: the one before was refused. */
+  reviewCredential(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface ClusterFeedOptions extends FeedSource {
+  readonly heartbeatMs: number;
+  readonly asksHub: boolean;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly onService: (service: ServiceKey) => void;
+  /** Endpoints of that service changed: of its own, or those that it imports from a source. */
+  readonly onEndpoints: (service: ServiceKey, from: string | undefined) => void;
+  /** Something about the cluster itself. */
+  readonly onCluster: () => void;
+}
+
+const PROBE_BOUND_MS = 4_000;
+/** A server that comes back is looked at again soon: somebody is watching. */
+const RETRY_CAP_MS = 5_000;
+/** The credential is renewed long before it expires. */
+const CREDENTIAL_EVERY = 12;
+
+export function startClusterFeed(options: ClusterFeedOptions): ClusterFeed {
+  const { store, clock, random } = options;
+  const stopping = new AbortController();
+  const problems = new Map<string, string>();
+  const lostSlices = new Map<ServiceKey, number>();
+  let id: ClusterId | undefined;
+  let idProblem: string | undefined;
+  let drained: string | undefined;
+  let credential: HubCredential | undefined;
+  let answeredAtMs = clock.monotonic();
+  let sinceMs = clock.now();
+  let isHeard = false;
+  let isAsked = false;
+  let failure: unknown;
+
+  function inform<T extends KubeObject, R>(
+    resource: Resource<T>,
+    parts: {
+      readonly project: (object: T) => R;
+      readonly indexes?: Readonly<Record<string, (record: R) => readonly string[]>>;
+      readonly onChange: (key: string, before: R | undefined, after: R | undefined) => void;
+    },
+  ): Informer<R> {
+    const note = (sentence: string | undefined): void => {
+      if (problems.get(resource.plural) === sentence) return;
+      if (sentence === undefined) problems.delete(resource.plural);
+      else problems.set(resource.plural, sentence);
+      options.onCluster();
+    };
+    return createInformer<T, R>({
+      ...parts,
+      // When an import was last written is told nowhere else; the watch tells of what is written now.
+      store: {
+        list: (kind, listing) => store.list(kind, { ...listing, keepsManagedFields: true }),
+        watch: (kind, watching, onEvent) => store.watch(kind, watching, onEvent),
+      },
+      resource,
+      onError: ({ error }) => note(describeRefusal(resource, error)),
+      onRecovery: () => note(undefined),
+      retryCapMs: RETRY_CAP_MS,
+      clock,
+      random,
+    });
+  }
+
+  const serviceExports = inform(SERVICE_EXPORT, {
+    project: readExport,
+    onChange: (key) => options.onService(key as ServiceKey),
+  });
+  const serviceImports = inform(SERVICE_IMPORT, {
+    project: (object: ServiceImport) => ({
+      ...readImport(object, clock.now()),
+      clusters: (object.status?.clusters ?? []).map(({ cluster }) => cluster),
+    }),
+    onChange(key, _, after) {
+      if (after === undefined) lostSlices.delete(key as ServiceKey);
+      options.onService(key as ServiceKey);
+    },
+  });
+  const slices = inform(ENDPOINT_SLICE, {
+    project: (slice) => readSlice(slice, clock.now()),
+    indexes: { service: (fact) => (fact === undefined ? [] : [fact.service]) },
+    onChange(_, before, after) {
+      if (before?.source !== undefined && after === undefined) {
+        lostSlices.set(before.service, clock.now());
+      }
+      const keys = new Set([before?.service, after?.service]);
+      for (const key of keys) {
+        if (key === undefined) continue;
+        options.onService(key);
+        options.onEndpoints(key, after?.source ?? before?.source);
+      }
+    },
+  });
+  const informers = [serviceExports, serviceImports, slices];
+
+  async function probe(signal: AbortSignal): Promise<void> {
+    const properties = await readProperties(store, signal);
+    const before = JSON.stringify([id, idProblem, drained]);
+    drained = readDrain(properties);
+    identify(properties.find(({ metadata }) => metadata.name === CLUSTER_ID_PROPERTY));
+    if (before !== JSON.stringify([id, idProblem, drained])) options.onCluster();
+  }
+
+  function identify(property: ClusterProperty | undefined): void {
+    const { name, givenId, guess } = options;
+    const known = givenId ?? (property === undefined ? credential?.cluster : undefined);
+    const identity = resolveIdentity(name, known, property);
+    const guessed = parseClusterId(guess ?? "");
+    idProblem = identity.ok ? undefined : identity.problem;
+    if (identity.ok) id = identity.value;
+    else if (known === undefined && guessed.ok && isListed(guessed.value)) id = guessed.value;
+    else id = undefined;
+  }
+
+  /** Its imports know a cluster of that name. */
+  function isListed(guess: string): boolean {
+    return serviceImports.list().some(({ clusters }) => clusters.includes(guess));
+  }
+
+  async function readCredential(signal: AbortSignal): Promise<void> {
+    if (!options.asksHub) return;
+    try {
+      const secret = await store.get(SECRET, HUB_SECRET, { signal });
+      const parsed = secret === undefined ? undefined : parseCredential(secret);
+      const now = parsed?.ok === true ? parsed.value : undefined;
+      if (JSON.stringify(now) === JSON.stringify(credential)) return;
+      credential = now;
+      options.onCluster();
+    } catch (error) {
+      // Who may not read it does without the hub.
+      if (!isStoreError(error, "Forbidden")) throw error;
+    }
+  }
+
+  async function run(): Promise<void> {
+    for (let round = 0; !stopping.signal.aborted; round += 1) {
+      try {
+        await bounded(async (signal) => {
+          if (round % CREDENTIAL_EVERY === 0 || credential === undefined) {
+            await readCredential(signal);
+          }
+          await probe(signal);
+        });
+        heard();
+      } catch (error) {
+        if (stopping.signal.aborted) return;
+        // To be turned away is to be answered.
+        if (isStoreError(error, "Forbidden", "TooManyRequests")) heard();
+        else missed(error);
+      }
+      await sleep(clock, options.heartbeatMs * (0.9 + 0.2 * random()), stopping.signal).catch(
+        () => undefined,
+      );
+    }
+  }
+
+  function heard(): void {
+    answeredAtMs = clock.monotonic();
+    sinceMs = clock.now();
+    const wasAway = failure !== undefined || !isHeard;
+    isHeard = true;
+    isAsked = true;
+    failure = undefined;
+    if (!wasAway) return;
+    for (const informer of informers) informer.retryNow();
+    options.onCluster();
+  }
+
+  function missed(error: unknown): void {
+    const isNews = failure === undefined || !isAsked;
+    failure = error;
+    isAsked = true;
+    if (isNews) options.onCluster();
+  }
+
+  function bounded<X>(ask: (signal: AbortSignal) => Promise<X>): Promise<X> {
+    return runBounded({ clock, boundMs: PROBE_BOUND_MS, stop: stopping.signal }, ask);
+  }
+
+  const ended = run();
+  return {
+    source: options,
+    id: () => id ?? options.givenId ?? options.name,
+    isRead: () => isHeard && informers.every((one) => one.isSynced()),
+    isAsked: () =>
+      isAsked &&
+      (failure !== undefined ||
+        informers.every((one) => one.isSynced()) ||
+        // What may not be listed never will be.
+        problems.size > 0),
+    contact: () => ({ silentMs: clock.monotonic() - answeredAtMs, isHeard, sinceMs }),
+    failure: () => failure,
+    problems: () => [
+      ...(failure === undefined ? [] : [options.describe(failure)]),
+      ...(idProblem === undefined ? [] : [idProblem]),
+      ...new Set(problems.values()),
+    ],
+    drained: () => drained,
+    credential: () => credential,
+    *services() {
+      yield* serviceExports.keys() as IterableIterator<ServiceKey>;
+      yield* serviceImports.keys() as IterableIterator<ServiceKey>;
+    },
+    counts: () => ({
+      exports: [...serviceExports.keys()].length,
+      imports: [...serviceImports.keys()].length,
+    }),
+    exportOf: (service) => serviceExports.get(service),
+    importOf: (service) => serviceImports.get(service),
+    slicesOf: (service) => slices.byIndex("service", service).flatMap((fact) => fact ?? []),
+    lostSliceAtMs: (service) => lostSlices.get(service),
+    async reviewCredential() {
+      await bounded(readCredential).catch(() => undefined);
+    },
+    async stop() {
+      stopping.abort(new Error("stopped"));
+      await Promise.all([ended, ...informers.map((informer) => informer.stop())]);
+    },
+  };
+}
