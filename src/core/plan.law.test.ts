@@ -68,7 +68,15 @@ function contribute(cluster: string, made: Export): Contribution {
   return aContribution(share, addresses);
 }
 
-const liveness = fc.constantFrom<Liveness>("live", "live", "live", "flapping", "silent", "lost");
+const liveness = fc.constantFrom<Liveness>(
+  "live",
+  "live",
+  "live",
+  "flapping",
+  "drained",
+  "silent",
+  "lost",
+);
 
 interface State {
   /** Null: the cluster exports nothing. */

@@ -19,7 +19,7 @@ const source = fc.record({
   ready: fc.boolean(),
   isDual: fc.boolean(),
 });
-const liveness = fc.constantFrom<Liveness>("live", "live", "flapping", "silent", "lost");
+const liveness = fc.constantFrom<Liveness>("live", "live", "flapping", "drained", "silent", "lost");
 const clusterset = fc.record({
   sources: fc.record(Object.fromEntries(CLUSTERS.map((name) => [name, source]))),
   states: fc.record(Object.fromEntries(CLUSTERS.map((name) => [name, liveness]))),
@@ -98,15 +98,40 @@ test("the order of sources makes no difference, and the plan of its own output i
   );
 });
 
-test("that a source flaps never takes away what nobody else serves", () => {
+test("that a source flaps or is drained never takes away what nobody else serves", () => {
   fc.assert(
     fc.property(clusterset, ({ sources, states }) => {
       const all = Object.entries(sources).map(([name, from]) => contribute(name, from));
       const trusting = Object.fromEntries(
-        Object.entries(states).map(([name, is]) => [name, is === "flapping" ? "live" : is]),
+        Object.entries(states).map(([name, is]) => [
+          name,
+          is === "flapping" || is === "drained" ? "live" : is,
+        ]),
       );
       const damped = write([], plan(all, [], { states }));
       expect(served(damped)).toEqual(served(write([], plan(all, [], { states: trusting }))));
+    }),
+  );
+});
+
+test("whoever is drained, every route that has a ready endpoint somewhere keeps one, elsewhere if there is one", () => {
+  fc.assert(
+    fc.property(clusterset, fc.subarray([...CLUSTERS]), ({ sources }, drained) => {
+      const all = Object.entries(sources).map(([name, from]) => contribute(name, from));
+      const states = Object.fromEntries(drained.map((name) => [name, "drained" as const]));
+      const before = write([], plan(all, [], { states: {} }));
+      const after = write(before, plan(all, before, { states }));
+      expect(served(after)).toEqual(served(before));
+      const others = served(after.filter((slice) => !drained.includes(sourceOf(slice) as "a")));
+      for (const slice of after.filter((one) => drained.includes(sourceOf(one) as "a"))) {
+        const isNeeded = (slice.ports ?? []).some(
+          ({ name }) => !others.has(`${slice.addressType} ${name}`),
+        );
+        if (!isNeeded) expect(served([slice]).size).toBe(0);
+      }
+      expect(write(after, plan(all, after, { states: {} })).toSorted(byName)).toEqual(
+        before.toSorted(byName),
+      );
     }),
   );
 });

@@ -122,6 +122,51 @@ export function runHubContract(open: () => Promise<HubUnderTest>): void {
         expect(heardAt(west.cluster)).toBeLessThan(before.west + 10);
       });
 
+      test("are drained from when they say so until they say that they are not, for themselves at once", async () => {
+        const [east, west] = await joinTwo();
+        const seen = (hub: Hub) => [
+          memberOf(hub, east.cluster)?.isDrained,
+          hub.isDrained(east.cluster),
+        ];
+        expect(seen(west.hub)).toEqual([false, false]);
+        east.hub.noteDrain(east.cluster, "new kernel");
+        east.hub.noteDrain(east.cluster, "new kernel");
+        expect(seen(east.hub)).toEqual([true, true]);
+        await world.eventually("the other knows", () =>
+          expect(seen(west.hub)).toEqual([true, true]),
+        );
+        expect(west.hub.isDrained(west.cluster)).toBe(false);
+        east.hub.noteDrain(east.cluster, undefined);
+        expect(seen(east.hub)).toEqual([false, false]);
+        await world.eventually("the other knows that it is over", () =>
+          expect(seen(west.hub)).toEqual([false, false]),
+        );
+      });
+
+      test("stay drained, and complete, whichever they said first", async () => {
+        const [east, west] = await joinTwo();
+        east.hub.noteDrain(east.cluster, "new kernel");
+        await east.hub.completeSync(east.cluster);
+        west.hub.noteDrain(west.cluster, "new kernel");
+        await world.eventually("both are said", () => {
+          const expected = { isComplete: true, isDrained: true };
+          expect(memberOf(west.hub, east.cluster)).toMatchObject(expected);
+          expect(memberOf(east.hub, west.cluster)?.isDrained).toBe(true);
+        });
+        await west.hub.completeSync(west.cluster);
+        east.hub.noteDrain(east.cluster, undefined);
+        await world.eventually("and neither undoes the other", () => {
+          expect(memberOf(east.hub, west.cluster)).toMatchObject({
+            isComplete: true,
+            isDrained: true,
+          });
+          expect(memberOf(west.hub, east.cluster)).toMatchObject({
+            isComplete: true,
+            isDrained: false,
+          });
+        });
+      });
+
       test("R67: who is removed is no member any more, and what it shared goes with it", async () => {
         const [east, west] = await joinTwo();
         const third = await join("north");
@@ -147,6 +192,7 @@ export function runHubContract(open: () => Promise<HubUnderTest>): void {
         await expect(hub.withdraw(stranger, service)).rejects.toThrow(stranger);
         await expect(hub.completeSync(stranger)).rejects.toThrow(stranger);
         await expect(hub.heartbeat(stranger)).rejects.toThrow(stranger);
+        expect(() => hub.noteDrain(stranger, "new kernel")).toThrow(stranger);
         expect(hub.contributions(service)).toEqual([]);
         expect([...hub.services()]).not.toContain(service);
       });
