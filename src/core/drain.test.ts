@@ -12,15 +12,15 @@ import { planSlices } from "./slices.ts";
 import type { Write } from "./write.ts";
 
 describe("the property by which a cluster is drained", () => {
-  const [other] = [{ ...renderDrain("east"), metadata: { name: "cluster.clusterset.k8s.io" } }];
+  const other = { ...renderDrain("east"), metadata: { name: "cluster.clusterset.k8s.io" } };
 
   test("says why", () => {
-    expect(readDrain([other!, renderDrain("new kernel")])).toBe("new kernel");
+    expect(readDrain([other, renderDrain("new kernel")])).toBe("new kernel");
   });
 
   test("is not there, or is going: the cluster is not drained", () => {
     expect(readDrain([])).toBeUndefined();
-    expect(readDrain([other!])).toBeUndefined();
+    expect(readDrain([other])).toBeUndefined();
     const { metadata, ...rest } = renderDrain("new kernel");
     const going = { ...metadata, deletionTimestamp: "2026-01-01T00:00:00Z" };
     expect(readDrain([{ metadata: going, ...rest }])).toBeUndefined();

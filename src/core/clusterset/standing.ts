@@ -133,7 +133,7 @@ const nameDerived = answerOnce((_: Clusterset, service) => derivedServiceName(se
 /** Whoever wrote slices that name no cluster: one more source. No cluster id looks like this. */
 export const UNNAMED_SOURCE = "(unnamed)" as ClusterId;
 
-function sourceOf({ metadata }: EndpointSlice): ClusterId {
+export function sourceOf({ metadata }: EndpointSlice): ClusterId {
   return (metadata.labels?.[SOURCE_CLUSTER_LABEL] as ClusterId | undefined) ?? UNNAMED_SOURCE;
 }
 

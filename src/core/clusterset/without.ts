@@ -12,7 +12,7 @@ import { findReserve } from "./reserve.ts";
 import { count, list } from "./explanation.ts";
 import { type ClusterRecord, type Clusterset, hasRead, indexClusterset } from "./record.ts";
 import type { Observation } from "./sighting.ts";
-import { findSources, slicesFrom, type Standing } from "./standing.ts";
+import { findSources, slicesFrom, sourceOf, type Standing } from "./standing.ts";
 import { countEndpoints, findStandings, viewSource } from "./view.ts";
 
 export type Loss =
@@ -71,10 +71,13 @@ function viewLoss(set: Clusterset, service: ServiceKey, cluster: ClusterId): Los
   const { shares, merged } = findExports(set, service);
   const left = shares.filter((share) => share.cluster !== cluster);
   const routes = [...new Set(standings.flatMap((standing) => findLostRoutes(standing, cluster)))];
-  const facts = { imports, routes, exports: left.map((share) => share.cluster), cluster };
+  const reserve = standings.flatMap((standing) => findReserve(standing, cluster));
+  const returning = [...new Set(reserve.map(sourceOf))].toSorted(compareText);
+  const exports = left.map((share) => share.cluster);
+  const facts = { imports, routes, exports, cluster, returning };
   const loss = imports.length > 0 ? judgeLoss(facts) : judgeByExports(set, service, facts);
   const changes = describeChanges(merged, mergeShares(left));
-  const { cluster: _, ...shown } = facts;
+  const { cluster: _, returning: __, ...shown } = facts;
   return { ...splitServiceKey(service), loss, ...shown, changes, why: describeLoss(loss, facts) };
 }
 
@@ -115,7 +118,11 @@ function findLostRoutes(standing: Standing, cluster: ClusterId): readonly string
   return lost.map((route) => route.trim()).toSorted(compareText);
 }
 
-type Facts = Pick<LossView, "imports" | "routes" | "exports"> & { readonly cluster: ClusterId };
+type Facts = Pick<LossView, "imports" | "routes" | "exports"> & {
+  readonly cluster: ClusterId;
+  /** Drained now, and used again then. */
+  readonly returning: readonly string[];
+};
 
 function judgeLoss({ imports, routes }: Facts): Loss {
   if (imports.some(({ ready, left }) => ready > 0 && left === 0)) return "gone";
@@ -123,7 +130,8 @@ function judgeLoss({ imports, routes }: Facts): Loss {
   return imports.some(({ ready, left }) => left < ready) ? "weaker" : "none";
 }
 
-function describeLoss(loss: Loss, { imports, routes, exports, cluster: lost }: Facts): string {
+function describeLoss(loss: Loss, facts: Facts): string {
+  const { imports, routes, exports, cluster: lost, returning } = facts;
   const hit = imports.filter(({ ready, left }) => left < ready);
   const [worst] = hit.toSorted((a, b) => a.left - b.left);
   const others =
@@ -143,7 +151,9 @@ function describeLoss(loss: Loss, { imports, routes, exports, cluster: lost }: F
     case "none":
       return imports.length === 0
         ? `No other cluster needs ${lost} for it, as far as was asked.`
-        : "It has no ready endpoint there, so nothing would change.";
+        : returning.length > 0
+          ? `${list(returning)} would serve again, though drained.`
+          : "It has no ready endpoint there, so nothing would change.";
     default:
       return loss satisfies never;
   }
