@@ -32,11 +32,13 @@ import { createContact } from "../runtime/contact.ts";
 import { type Leadership, runElected } from "../runtime/leader.ts";
 import { chooseConfig } from "./cluster.ts";
 import type { CliContext } from "./context.ts";
+import { describeSource, openBeside } from "./dashboard.ts";
+import type { DashboardPlace } from "./dashboardCommand.ts";
 import { createLog } from "./log.ts";
 import { type AgentState, serveState } from "./metrics.ts";
 import { askUntilAnswered } from "./patience.ts";
 
-export interface AgentFlags {
+export interface AgentFlags extends DashboardPlace {
   readonly kubeconfig?: string;
   readonly context?: string;
   readonly namespaces: NamespacePolicy;
@@ -63,7 +65,13 @@ export async function runAgent(context: CliContext, flags: AgentFlags): Promise<
   const listener = await serveState(flags.metricsAddress, state);
   const client = createClient(config, { clock, userAgent: USER_AGENT });
   log.info("agent starts", { server: config.server, metrics: listener.address });
+  const undo: (() => Promise<void>)[] = [];
   try {
+    // Who stands by shows as much as who works: it reads the same cluster and the same hub.
+    const sources = [describeSource(context, { name: "", config, client })];
+    const page = { sources, asksHub: true, mode: "isthmus agent", log };
+    const dashboard = await openBeside(context, flags, page);
+    undo.push(() => dashboard.close());
     // Before anything else: who runs it in a cluster that has not joined learns it from each replica.
     await readCredential(context, { store: client, log, signal });
     const identity = `${hostname()}_${randomUUID()}`;
@@ -76,6 +84,7 @@ export async function runAgent(context: CliContext, flags: AgentFlags): Promise<
   } catch (error) {
     throw error instanceof Problem ? error : describeFailure(error, { config, nowMs: clock.now() });
   } finally {
+    for (const step of undo) await step();
     await client.close();
     await listener.close();
   }

@@ -5,13 +5,16 @@ import { Problem } from "../api/problem.ts";
 import { startCentral, type CentralMember } from "../controllers/central.ts";
 import { installCrds } from "../controllers/crd.ts";
 import { createPolicy, type NamespacePolicy } from "../core/policy.ts";
+import type { FeedSource } from "../dashboard/clusterFeed.ts";
 import { createClient, type KubeClient } from "../kube/client.ts";
 import { loadKubeconfig } from "../kube/config.ts";
 import { type CliContext, untilStopped } from "./context.ts";
+import { describeSource, openBeside } from "./dashboard.ts";
+import type { DashboardPlace } from "./dashboardCommand.ts";
 import { createLog } from "./log.ts";
 import { readSources, type SourceFlags } from "./source.ts";
 
-export interface CentralFlags extends SourceFlags {
+export interface CentralFlags extends SourceFlags, DashboardPlace {
   readonly namespaces: NamespacePolicy;
   readonly allowNamespace: readonly string[];
   readonly denyNamespace: readonly string[];
@@ -30,10 +33,12 @@ export async function runCentral(context: CliContext, flags: CentralFlags): Prom
     );
   }
   const clients: KubeClient[] = [];
+  const shown: FeedSource[] = [];
   const members = sources.map((source): CentralMember => {
     const config = loadKubeconfig({ ...source, env: context.env, home: context.home });
     const client = createClient(config, { clock, userAgent: "isthmus-central" });
     clients.push(client);
+    shown.push(describeSource(context, { ...source, config, client }));
     return {
       name: source.name,
       ...(source.givenId === undefined ? {} : { givenId: source.givenId }),
@@ -51,9 +56,15 @@ export async function runCentral(context: CliContext, flags: CentralFlags): Prom
     denied: flags.denyNamespace,
   });
   log.info("central starts", { members: sources.map((source) => source.name) });
-  const central = startCentral({ members, policy, clock, random, log });
-  await untilStopped(signal);
-  log.info("central stops");
-  await central.stop();
-  await Promise.all(clients.map((client) => client.close()));
+  const page = { sources: shown, asksHub: false, mode: "isthmus central", log };
+  try {
+    const dashboard = await openBeside(context, flags, page);
+    const central = startCentral({ members, policy, clock, random, log });
+    await untilStopped(signal);
+    log.info("central stops");
+    await dashboard.close();
+    await central.stop();
+  } finally {
+    await Promise.all(clients.map((client) => client.close()));
+  }
 }

@@ -163,7 +163,11 @@ async function lookAtHub(
 }
 
 /** One sentence, or two: what happened and what to do. */
-export function describe(error: unknown, { config }: Cluster, nowMs: number): string {
+export function describe(
+  error: unknown,
+  { config }: Pick<Cluster, "config">,
+  nowMs: number,
+): string {
   const problem = describeFailure(error, { config, nowMs });
   const message = problem.message.charAt(0).toUpperCase() + problem.message.slice(1);
   return problem.hint === undefined ? `${message}.` : `${message}. ${problem.hint}`;

@@ -9,9 +9,11 @@ import type { CentralFlags } from "./central.ts";
 import { addCheckCommands } from "./checkCommand.ts";
 import { SHELLS, type Shell } from "./shell.ts";
 import type { CliContext } from "./context.ts";
+import { addDashboardCommand, addDashboardOptions } from "./dashboardCommand.ts";
 import type { DemoFlags } from "./demo/manner.ts";
 import { addDnsCommand } from "./dnsCommand.ts";
 import { addSwitchCommands } from "./dnsSwitch.ts";
+import { addDrainCommands } from "./draining.ts";
 import { addExportCommands } from "./exporting.ts";
 import { LOG_LEVELS } from "./log.ts";
 import { addMembershipCommands } from "./membership.ts";
@@ -75,7 +77,7 @@ function createProgram(context: CliContext): Command {
       await runEmbedded(context, options);
     });
 
-  addServiceOptions(program.command("central"))
+  addDashboardOptions(addServiceOptions(program.command("central")))
     .description(
       "keep the services of several clusters in step: one process, a kubeconfig per cluster",
     )
@@ -94,10 +96,12 @@ function createProgram(context: CliContext): Command {
 
   addMembershipCommands(program, context);
   addExportCommands(program, context);
+  addDrainCommands(program, context);
   addReadingCommands(program, context);
+  addDashboardCommand(program, context);
   addCheckCommands(program, context);
 
-  addServiceOptions(program.command("agent"))
+  addDashboardOptions(addServiceOptions(program.command("agent")))
     .description(
       "keep the services of one cluster in step with those of a hub that it joined; several may run, one works",
     )

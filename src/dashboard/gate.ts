@@ -39,10 +39,10 @@ export function createGate(options: {
 }): Gate {
   const { host, port, token } = options;
   const cookie = token === undefined ? undefined : digest(`cookie ${token}`).toString("base64url");
+  /** Any port: somebody may have forwarded another one to ours, and a name is what gives a page away. */
   const isOwn = (name: string | undefined): boolean => {
-    const [, v6, v4, at = "80"] = /^(?:\[([^\]]*)\]|([^:]*))(?::(\d+))?$/.exec(name ?? "") ?? [];
-    const called = (v6 ?? v4 ?? "").toLowerCase();
-    return (isLoopback(called) || called === host) && Number(at) === port();
+    const [, v6, v4 = ""] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d+)?$/.exec(name ?? "") ?? [];
+    return isLoopback((v6 ?? v4).toLowerCase());
   };
 
   function isKnown({ authorization, cookie: sent = "" }: IncomingHttpHeaders): boolean {

@@ -1,0 +1,202 @@
+// CLI: `isthmus dashboard`, and the same page out of an agent, central or the demo: clusters in, a page that shows them live out,
+// until it is stopped. On loopback for whoever is on the machine; elsewhere for who has the token.
+
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { Problem } from "../api/problem.ts";
+import type { LivenessPolicy } from "../core/liveness.ts";
+import { readAsset } from "../dashboard/assets.ts";
+import type { FeedSource } from "../dashboard/clusterFeed.ts";
+import { type RunningFeed, startFeed } from "../dashboard/feed.ts";
+import { isLoopback } from "../dashboard/gate.ts";
+import type { HubAccess } from "../dashboard/gathering.ts";
+import { serveDashboard } from "../dashboard/server.ts";
+import { createClient, type KubeClient } from "../kube/client.ts";
+import { directConfig } from "../kube/config.ts";
+import type { ClusterConfig } from "../kube/connection.ts";
+import { chooseProxy } from "../kube/proxy.ts";
+import type { Log } from "../ports/log.ts";
+import { chooseConfig } from "./cluster.ts";
+import { type CliContext, untilStopped } from "./context.ts";
+import type { DashboardPlace } from "./dashboardCommand.ts";
+import { parseAddress } from "./metrics.ts";
+import { describe } from "./observer.ts";
+import { flagsOf, readSources, type Source, type SourceFlags } from "./source.ts";
+
+export interface DashboardFlags extends SourceFlags {
+  /** False: `--no-hub`. */
+  readonly hub: boolean;
+  readonly address: string;
+  readonly tokenFile?: string;
+}
+
+export interface DashboardOptions {
+  readonly address: string;
+  /** Undefined: nothing is demanded on loopback, and nothing else is served. */
+  readonly token?: string | undefined;
+  readonly sources: readonly FeedSource[];
+  readonly asksHub: boolean;
+  readonly mode: string;
+  readonly policy?: LivenessPolicy;
+  readonly heartbeatMs?: number;
+}
+
+export interface Dashboard {
+  readonly url: string;
+  readonly feed: RunningFeed;
+  close(): Promise<void>;
+}
+
+const USER_AGENT = "isthmus-dashboard";
+const TOKEN_MIN_LENGTH = 16;
+
+export async function runDashboard(context: CliContext, flags: DashboardFlags): Promise<void> {
+  const { clock, out, error, signal } = context;
+  const given = readToken(flags.tokenFile);
+  const isOpen = !isLoopback(parseAddress(flags.address).host);
+  const token = given ?? (isOpen ? randomBytes(24).toString("base64url") : undefined);
+  const named = readSources(flags);
+  const clients: KubeClient[] = [];
+  const sources = (named.length > 0 ? named : [{ name: "" }]).map((source: Source) => {
+    const config = chooseConfig(context, flagsOf(source));
+    const client = createClient(config, { clock, userAgent: USER_AGENT });
+    clients.push(client);
+    return describeSource(context, { ...source, config, client });
+  });
+  try {
+    const dashboard = await openDashboard(context, {
+      address: flags.address,
+      token,
+      sources,
+      asksHub: flags.hub,
+      mode: "isthmus dashboard",
+    });
+    try {
+      out(`The dashboard is at ${dashboard.url}`);
+      if (token !== undefined && given === undefined) {
+        error(
+          `Others can reach it, so it wants a token. Open ${dashboard.url}?token=${token}; this is not said again.`,
+        );
+      } else if (token !== undefined) error("It wants the token of --token-file.");
+      out("Ctrl-C ends it.");
+      await untilStopped(signal);
+    } finally {
+      await dashboard.close();
+    }
+  } finally {
+    await Promise.all(clients.map((client) => client.close()));
+  }
+}
+
+/** Watches and serves until it is closed. */
+export async function openDashboard(
+  context: CliContext,
+  options: DashboardOptions,
+): Promise<Dashboard> {
+  const { clock, random } = context;
+  const { host, port } = parseAddress(options.address);
+  const { token, policy, heartbeatMs, sources, mode } = options;
+  const hubs: KubeClient[] = [];
+  const openHub = (access: HubAccess) => {
+    const config = renderHubConfig(context, access);
+    const store = createClient(config, { clock, userAgent: USER_AGENT });
+    hubs.push(store);
+    return { store, describe: (error: unknown) => describe(error, { config }, clock.now()) };
+  };
+  const feed = startFeed({
+    sources,
+    ...(options.asksHub && { openHub }),
+    mode,
+    ...(policy === undefined ? {} : { policy }),
+    ...(heartbeatMs === undefined ? {} : { heartbeatMs }),
+    clock,
+    random,
+  });
+  const stop = async (): Promise<void> => {
+    await feed.stop();
+    await Promise.all(hubs.map((client) => client.close()));
+  };
+  try {
+    const place = { host, port, ...(token === undefined ? {} : { token }) };
+    const server = await serveDashboard({ ...place, feed, assets: readAsset, clock });
+    return {
+      url: server.url,
+      feed,
+      async close() {
+        await server.close();
+        await stop();
+      },
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** For a process that has other work to do. Absent address: nothing is served. */
+export async function openBeside(
+  context: CliContext,
+  { dashboardAddress: address, dashboardTokenFile }: DashboardPlace,
+  options: Pick<DashboardOptions, "sources" | "asksHub" | "mode"> & { readonly log: Log },
+): Promise<Pick<Dashboard, "close">> {
+  const { log, ...rest } = options;
+  if (address === undefined) return { close: () => Promise.resolve() };
+  const token = chooseToken(address, dashboardTokenFile);
+  const dashboard = await openDashboard(context, { ...rest, address, token });
+  log.info("dashboard is served", { url: dashboard.url });
+  return dashboard;
+}
+
+/** The process keeps a log, where no token belongs: who opens the page to others brings one. */
+function chooseToken(address: string, tokenFile: string | undefined): string | undefined {
+  const token = readToken(tokenFile);
+  if (token !== undefined || isLoopback(parseAddress(address).host)) return token;
+  throw new Problem("ArgumentInvalid", `others can reach ${address}, and no token is demanded`, {
+    hint: "Give --dashboard-token-file, or an address such as 127.0.0.1:8181, which kubectl port-forward reaches.",
+  });
+}
+
+export function describeSource(
+  { clock }: CliContext,
+  source: Pick<Source, "name" | "givenId"> & {
+    readonly config: ClusterConfig;
+    readonly client: KubeClient;
+  },
+): FeedSource {
+  const { config, client, givenId } = source;
+  const guess = config.source.kind === "kubeconfig" ? config.source.context : undefined;
+  return {
+    name: source.name === "" ? (guess ?? config.server) : source.name,
+    givenId,
+    guess,
+    store: client,
+    describe: (error) => describe(error, { config }, clock.now()),
+  };
+}
+
+function readToken(file: string | undefined): string | undefined {
+  if (file === undefined) return undefined;
+  let token: string;
+  try {
+    token = readFileSync(file, "utf8").trim();
+  } catch (cause) {
+    const hint = "Check that it is a file and that this user may read it.";
+    throw new Problem("ArgumentInvalid", `the token file ${file} cannot be read`, { hint, cause });
+  }
+  if (/^[\x21-\x7e]+$/.test(token) && token.length >= TOKEN_MIN_LENGTH) return token;
+  throw new Problem("ArgumentInvalid", `the token file ${file} holds no good token`, {
+    hint: `Put at least ${TOKEN_MIN_LENGTH} letters and digits on one line, such as "openssl rand -hex 24" prints.`,
+  });
+}
+
+function renderHubConfig(
+  { env }: CliContext,
+  { credential: { server, ca }, tokens }: HubAccess,
+): ClusterConfig {
+  return directConfig({
+    server,
+    tls: ca === undefined ? {} : { authority: { data: ca } },
+    auth: { kind: "supplied", tokens },
+    proxyUrl: chooseProxy(new URL(server), undefined, env),
+  });
+}
