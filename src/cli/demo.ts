@@ -5,6 +5,7 @@ import { join } from "node:path";
 import pc from "picocolors";
 import { stringify } from "yaml";
 import { type CliContext, untilStopped } from "./context.ts";
+import { describeState, isSettled, openDemoDashboard, readDashboard } from "./demo/dashboard.ts";
 import { CHECKOUT, CHECKOUT_NAME, renderExport, renderPod, SHOP } from "./demo/shop.ts";
 import { createScene, type Scene } from "./demo/scene.ts";
 import { tellStory } from "./demo/story.ts";
@@ -24,24 +25,30 @@ export interface DemoOptions {
 
 export async function runDemo(context: CliContext, options: DemoOptions): Promise<void> {
   const { signal, out } = context;
-  const { bold } = pc.createColors(context.color);
+  const { bold, cyan } = pc.createColors(context.color);
   const stage = createStage(context, options.goOn);
   out(bold("Isthmus: one Service, used from three clusters. Nothing is kept when you leave."));
   const world = await openWorld(context, options);
+  const undo = [() => world.stop()];
   try {
     signal.throwIfAborted();
+    const dashboard = await openDemoDashboard(context, world);
+    const { url } = dashboard;
+    undo.push(() => dashboard.close());
+    out(`Watch it in a browser, if you like: ${cyan(url)}`);
     const explain = options.hasExplain ? renderExplain(context, world) : undefined;
     const scene = createScene({ stage, world, signal, explain });
     await tellStory(scene);
     out("");
     if (options.stays) {
-      await printNextSteps(context, scene);
+      await printNextSteps(context, scene, url);
       await untilStopped(signal);
     } else {
+      await printDashboard(context, scene, url);
       out("That is all. With --stay everything goes on running, for you to try it.");
     }
   } finally {
-    await world.stop();
+    for (const step of undo.toReversed()) await step();
     if (signal.aborted) out("\nEverything is cleaned up.");
   }
 }
@@ -54,7 +61,28 @@ function renderExplain({ env }: CliContext, { folder }: World): string {
   return `${isthmus} explain ${SHOP}/${CHECKOUT.name} ${all}`;
 }
 
-async function printNextSteps({ out, color }: CliContext, scene: Scene): Promise<void> {
+/** For who cannot open it: what it shows. */
+async function printDashboard(
+  { out, signal }: CliContext,
+  { stage }: Scene,
+  url: string,
+): Promise<void> {
+  const wanted = { key: `${SHOP}/${CHECKOUT.name}`, exporters: ["west"] };
+  let state = await readDashboard(url, signal);
+  await stage.until("the dashboard shows it", async () => {
+    state = await readDashboard(url, signal);
+    return isSettled(state, wanted);
+  });
+  out(`The dashboard at ${url} has followed it all, and shows:`);
+  for (const line of describeState(state)) out(`   ${line}`);
+  out("");
+}
+
+async function printNextSteps(
+  { out, color }: CliContext,
+  scene: Scene,
+  url: string,
+): Promise<void> {
   const { bold, cyan, dim } = pc.createColors(color);
   const { world, kubectl, curl } = scene;
   const { east, west, edge } = world.clusters;
@@ -87,6 +115,8 @@ async function printNextSteps({ out, color }: CliContext, scene: Scene): Promise
     out(`   ${dim(why)}`);
     for (const command of commands) out(`     ${cyan(command)}`);
   }
+  out(`   ${dim("What became of it, with a time line of all that happened:")}`);
+  out(`     ${cyan(url)}`);
   out("");
   out("Ctrl-C ends everything.");
 }

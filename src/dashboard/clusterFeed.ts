@@ -129,7 +129,11 @@ export function startClusterFeed(options: ClusterFeedOptions): ClusterFeed {
       },
       resource,
       onError: ({ error }) => note(describeRefusal(resource, error)),
-      onRecovery: () => note(undefined),
+      onRecovery() {
+        note(undefined);
+        // No need to wait for the next heartbeat: it answers.
+        heard();
+      },
       retryCapMs: RETRY_CAP_MS,
       clock,
       random,

@@ -32,7 +32,7 @@ export const DEMO_LIVENESS: LivenessPolicy = {
   unreadyAfterMs: DEFAULT_LIVENESS.unreadyAfterMs / HASTE,
   withdrawAfterMs: DEFAULT_LIVENESS.withdrawAfterMs / HASTE,
 };
-const HEARTBEAT_MS = 5_000 / HASTE;
+export const HEARTBEAT_MS = 5_000 / HASTE;
 
 export async function openWorld(
   context: CliContext,
