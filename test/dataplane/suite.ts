@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, test } from "vitest";
 import { type Bed, type ProxyMode, startBed } from "./bed.ts";
 import { type Engine, MODES, startEngine } from "./engines.ts";
 import { affinity } from "./stories/affinity.ts";
+import { drain } from "./stories/drain.ts";
 import { headless } from "./stories/headless.ts";
 import { hubless } from "./stories/hubless.ts";
 import { loss } from "./stories/loss.ts";
@@ -35,6 +36,8 @@ const AT_ONCE: Readonly<Record<string, readonly [name: string, story: Story]>> =
 
 /** These take something away from everybody. */
 const ONE_BY_ONE: typeof AT_ONCE = {
+  "a cluster that is drained is left by all traffic that others can serve, and used again when it is undrained: not one failed request":
+    ["drain", drain],
   "the hub is away for two minutes: not one failed request": ["hubless", hubless],
   "a cluster that loses its power is left within the bound, and used again when it is back": [
     "loss",
