@@ -85,14 +85,14 @@ function render(): void {
   page.clusters(
     shape.clusters === "table"
       ? renderClusters(model, nowMs)
-      : renderPicture(model, { width: widthOf("clustersBody"), nowMs, current, pointedAt }),
+      : renderPicture(model, { width: roomOf("clustersBody").width, nowMs, current, pointedAt }),
   );
   page.timeline(renderTimeline(model.events, model.server.startedAt));
   page.figures(renderFigures(model.latency));
   page.latency(
     shape.latency === "table"
       ? renderPairs(model.latency)
-      : renderPlot(model.latency, widthOf("latencyBody")),
+      : renderPlot(model.latency, roomOf("latencyBody")),
   );
   const rows = pickRows(model.services, wish, nowMs);
   const selected = route?.kind === "service" ? route.key : undefined;
@@ -101,8 +101,9 @@ function render(): void {
   page.services(renderServices(table));
 }
 
-function widthOf(id: string): number {
-  return Math.max(240, requireElement(id).clientWidth);
+function roomOf(id: string): { readonly width: number; readonly height: number } {
+  const { clientWidth, clientHeight } = requireElement(id);
+  return { width: Math.max(240, clientWidth), height: Math.max(160, clientHeight) };
 }
 
 function renderPanelOf(nowMs: number): void {

@@ -47,14 +47,16 @@ export function renderPicture(model: Model, wish: PictureWish): readonly Child[]
     role: "group",
     "aria-label": `${describe(model, all)} Arrow keys go from cluster to cluster, Enter opens one.`,
   };
-  const hub = model.hub === undefined ? [] : renderHub(model.hub, ring);
+  const hub = model.hub === undefined ? [] : [renderHub(model.hub, ring)];
+  const spokes = model.hub === undefined ? [] : [renderSpokes(ring)];
   return [
     h(
       "svg",
       attributes,
       renderHeads(),
-      ...hub,
+      ...spokes,
       h("g", { class: "ways" }, lines),
+      ...hub,
       h("g", {}, nodes),
     ),
     h("p", { class: "note" }, noteWays(all, ways.length)),
@@ -115,19 +117,23 @@ function renderWay(
   return h("path", attributes, h("title", {}, words));
 }
 
-function renderHub(hub: NonNullable<Model["hub"]>, { centre, places }: Ring): readonly Element[] {
+/** Between each cluster and the hub: its Lease. */
+function renderSpokes({ centre, places }: Ring): Element {
   const spokes = places.map(({ id, x, y }) =>
     h("path", { key: id, class: "spoke", d: `M${centre.x} ${centre.y}L${x} ${y}` }),
   );
+  return h("g", { class: "spokes" }, spokes);
+}
+
+function renderHub(hub: NonNullable<Model["hub"]>, { centre }: Ring): Element {
   const isBad = hub.problem !== undefined;
-  const node = h(
+  return h(
     "g",
     { class: isBad ? "hub bad" : "hub", transform: `translate(${centre.x} ${centre.y})` },
     h("title", {}, hub.problem ?? `The hub: ${hub.server}`),
     h("rect", { x: -27, y: -15, width: 54, height: 30, rx: 8 }),
     h("text", { y: 4.5 }, isBad ? "hub !" : "hub"),
   );
-  return [h("g", { class: "spokes" }, spokes), node];
 }
 
 interface ClusterWish {
@@ -139,8 +145,9 @@ interface ClusterWish {
 
 function renderCluster(told: Told<ClusterState>, wish: ClusterWish): Element {
   const { place, ring, isCurrent } = wish;
-  const { id, liveness, exports, why } = told.value;
+  const { id, liveness } = told.value;
   const level = levelOf(liveness);
+  const lease = sayLease(told, wish.nowMs);
   const attributes = {
     key: id,
     class: `cluster ${level}`,
@@ -148,23 +155,22 @@ function renderCluster(told: Told<ClusterState>, wish: ClusterWish): Element {
     role: "button",
     tabindex: isCurrent ? 0 : -1,
     do: `cluster ${id}`,
-    "aria-label": `${id}: ${liveness}, ${count(exports, "export")}`,
+    "aria-label": `${id} ${liveness} · ${lease}`,
   };
-  const title = h("title", {}, `${id} is ${liveness}. ${why}`);
-  const body = ring.isCrowd ? renderSmall(told.value, place) : renderLarge(told, wish.nowMs);
-  return h("g", attributes, title, ...body(level));
+  const body = ring.isCrowd
+    ? renderSmall(told.value, place, level)
+    : [...renderBody(level), ...renderWords(told.value, lease, place.y < ring.centre.y - 1)];
+  return h("g", attributes, ...body);
 }
 
-function renderLarge(
-  told: Told<ClusterState>,
-  nowMs: number,
-): (level: Level) => readonly Element[] {
-  const { id, liveness, leaseAgeSeconds, exports } = told.value;
-  const lease =
-    leaseAgeSeconds === undefined
-      ? count(exports, "export")
-      : `lease ${formatAge(ageNow(told, leaseAgeSeconds, nowMs))}`;
-  return (level) => [
+function sayLease(told: Told<ClusterState>, nowMs: number): string {
+  const { leaseAgeSeconds, exports } = told.value;
+  if (leaseAgeSeconds === undefined) return count(exports, "export");
+  return `lease ${formatAge(ageNow(told, leaseAgeSeconds, nowMs))}`;
+}
+
+function renderBody(level: Level): readonly Element[] {
+  return [
     h("circle", { class: "focus", r: 27 }),
     h("circle", { class: "body", r: 22 }),
     h("path", {
@@ -173,15 +179,27 @@ function renderLarge(
       "fill-rule": "evenodd",
       transform: "translate(-10 -10) scale(1.25)",
     }),
-    h("text", { class: "name", y: 40 }, shorten(id)),
-    h("text", { class: "sub", y: 56 }, h("tspan", { class: "state" }, liveness), ` · ${lease}`),
   ];
 }
 
-function renderSmall({ id }: ClusterState, place: Place): (level: Level) => readonly Element[] {
+function renderWords(
+  { id, liveness }: ClusterState,
+  lease: string,
+  isUpper: boolean,
+): readonly Element[] {
+  // Away from the middle, where the arrows are.
+  const [nameY, subY] = isUpper ? [-48, -32] : [40, 56];
+  return [
+    // The space is for those who hear the two as one.
+    h("text", { class: "name", y: nameY }, `${shorten(id)} `),
+    h("text", { class: "sub", y: subY }, h("tspan", { class: "state" }, liveness), ` · ${lease}`),
+  ];
+}
+
+function renderSmall({ id }: ClusterState, place: Place, level: Level): readonly Element[] {
   const isLeft = Math.cos((place.angle * Math.PI) / 180) < -0.001;
   const turned = isLeft ? place.angle + 180 : place.angle;
-  return (level) => [
+  return [
     h("circle", { class: "focus", r: 10 }),
     h("path", {
       class: "mark",
@@ -192,11 +210,10 @@ function renderSmall({ id }: ClusterState, place: Place): (level: Level) => read
     h(
       "text",
       {
-        class: "name",
+        class: isLeft ? "name left" : "name",
         x: isLeft ? -13 : 13,
         y: 4,
         transform: `rotate(${turned})`,
-        "text-anchor": isLeft ? "end" : "start",
       },
       shorten(id),
     ),

@@ -3,17 +3,9 @@
 import type { LatencySample } from "../state.ts";
 import { count, formatCount, formatMs } from "./age.ts";
 import { type Child, type Element, h } from "./element.ts";
-import {
-  type Axis,
-  measurePairs,
-  measureSpread,
-  placeOnAxis,
-  planAxis,
-  type Spread,
-} from "./latency.ts";
+import { measurePairs, measureSpread, placeOnAxis, planAxis, type Spread } from "./latency.ts";
 import { formatTime } from "./timeline.ts";
 
-const HEIGHT = 190;
 const LEFT = 46;
 const RIGHT = 12;
 const TOP = 12;
@@ -22,6 +14,11 @@ const MOST_PAIRS = 30;
 
 const NONE =
   "No change of endpoints was seen on its way yet. Scale a workload that is exported, and its way to every cluster appears here.";
+
+export interface Room {
+  readonly width: number;
+  readonly height: number;
+}
 
 /** The figures, as words: above picture and table alike. */
 export function renderFigures(samples: readonly LatencySample[]): readonly Child[] {
@@ -40,7 +37,10 @@ export function renderFigures(samples: readonly LatencySample[]): readonly Child
   ];
 }
 
-export function renderPlot(samples: readonly LatencySample[], width: number): readonly Child[] {
+export function renderPlot(
+  samples: readonly LatencySample[],
+  { width, height }: Room,
+): readonly Child[] {
   const spread = measureSpread(samples);
   const [first, last] = [samples[0], samples.at(-1)];
   if (spread === undefined || first === undefined || last === undefined) {
@@ -52,6 +52,8 @@ export function renderPlot(samples: readonly LatencySample[], width: number): re
     to <= from
       ? (LEFT + width - RIGHT) / 2
       : LEFT + ((Date.parse(at) - from) / (to - from)) * (width - LEFT - RIGHT);
+  const y = (ms: number): number =>
+    Math.round(height - BOTTOM - placeOnAxis(axis, ms) * (height - TOP - BOTTOM));
   const points = samples.map(({ at, ms, source, importer, service }, index) =>
     h(
       "circle",
@@ -59,7 +61,7 @@ export function renderPlot(samples: readonly LatencySample[], width: number): re
         key: `${at} ${service} ${source} ${importer} ${index}`,
         class: "point",
         cx: x(at).toFixed(1),
-        cy: heightOf(axis, ms),
+        cy: y(ms),
         r: 2.5,
       },
       h("title", {}, `${service}: ${source} → ${importer} in ${formatMs(ms)} at ${formatTime(at)}`),
@@ -67,9 +69,9 @@ export function renderPlot(samples: readonly LatencySample[], width: number): re
   );
   const attributes = {
     class: "plot",
-    viewBox: `0 0 ${width} ${HEIGHT}`,
+    viewBox: `0 0 ${width} ${height}`,
     width,
-    height: HEIGHT,
+    height,
     role: "img",
     "aria-label": describe(spread),
   };
@@ -80,14 +82,14 @@ export function renderPlot(samples: readonly LatencySample[], width: number): re
       h(
         "g",
         {},
-        axis.ticks.map((ms) => renderTick(axis, ms, width)),
+        axis.ticks.map((ms) => renderTick(ms, y(ms), width)),
       ),
       h("g", {}, points),
-      renderLine(axis, { ms: spread.p99, name: "p99", width }),
-      renderLine(axis, { ms: spread.p50, name: "p50", width }),
-      h("text", { class: "tick", x: LEFT, y: HEIGHT - 6 }, formatTime(first.at)),
+      renderLine("p99", y(spread.p99), width),
+      renderLine("p50", y(spread.p50), width),
+      h("text", { class: "tick", x: LEFT, y: height - 6 }, formatTime(first.at)),
       to > from &&
-        h("text", { class: "tick end", x: width - RIGHT, y: HEIGHT - 6 }, formatTime(last.at)),
+        h("text", { class: "tick end", x: width - RIGHT, y: height - 6 }, formatTime(last.at)),
     ),
   ];
 }
@@ -96,30 +98,21 @@ function describe({ samples, p50, p99, most }: Spread): string {
   return `Half of the last ${count(samples, "change")} reached the other cluster within ${formatMs(p50)}, 99 in 100 within ${formatMs(p99)}, all within ${formatMs(most)}.`;
 }
 
-function heightOf(axis: Axis, ms: number): string {
-  return (HEIGHT - BOTTOM - placeOnAxis(axis, ms) * (HEIGHT - TOP - BOTTOM)).toFixed(1);
-}
-
-function renderTick(axis: Axis, ms: number, width: number): Element {
-  const y = heightOf(axis, ms);
+function renderTick(ms: number, y: number, width: number): Element {
   return h(
     "g",
     { key: ms },
     h("path", { class: "grid", d: `M${LEFT} ${y}H${width - RIGHT}` }),
-    h("text", { class: "tick end", x: LEFT - 6, y: Number(y) + 4 }, formatMs(ms).replace(".0", "")),
+    h("text", { class: "tick end", x: LEFT - 6, y: y + 4 }, formatMs(ms).replace(".0", "")),
   );
 }
 
-function renderLine(
-  axis: Axis,
-  line: { readonly ms: number; readonly name: string; readonly width: number },
-): Element {
-  const y = heightOf(axis, line.ms);
+function renderLine(name: string, y: number, width: number): Element {
   return h(
     "g",
-    { class: `line ${line.name}` },
-    h("path", { d: `M${LEFT} ${y}H${line.width - RIGHT}` }),
-    h("text", { class: "end", x: line.width - RIGHT, y: Number(y) - 4 }, line.name),
+    { class: `line ${name}` },
+    h("path", { d: `M${LEFT} ${y}H${width - RIGHT}` }),
+    h("text", { class: "end", x: width - RIGHT, y: y - 4 }, name),
   );
 }
 

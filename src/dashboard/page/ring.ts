@@ -25,9 +25,9 @@ export interface Ring {
 
 export function planRing(ids: readonly string[], width: number): Ring {
   const isCrowd = ids.length >= CROWD;
-  const height = isCrowd ? Math.min(width, 440) : ids.length > 6 ? 360 : 284;
-  const [edgeX, edgeY] = isCrowd ? [92, 84] : [64, 50];
-  const centre = { x: width / 2, y: isCrowd ? height / 2 : height / 2 - 10 };
+  const height = chooseHeight(ids.length, width);
+  const [edgeX, edgeY] = isCrowd ? [92, 84] : [64, 80];
+  const centre = { x: width / 2, y: height / 2 };
   const radiusX = Math.min(
     Math.max(20, width / 2 - edgeX),
     isCrowd ? height / 2 - edgeY + 60 : 230,
@@ -49,11 +49,29 @@ export function planRing(ids: readonly string[], width: number): Ring {
   return { width, height, isCrowd, centre, places };
 }
 
+function chooseHeight(clusters: number, width: number): number {
+  if (clusters >= CROWD) return Math.min(width, 430);
+  if (clusters === 1) return 200;
+  return clusters > 6 ? 370 : 288;
+}
+
 /** All ways of the cluster that the reader points at; of all the others the broadest. */
 export function pickWays(ways: readonly Way[], ring: Ring, pointedAt?: string): readonly Way[] {
   if (!ring.isCrowd) return ways;
-  if (pointedAt === undefined) return ways.slice(0, MOST_WAYS);
+  if (pointedAt === undefined) {
+    // Of ways that are equally broad a few from everywhere, and always the same.
+    return ways
+      .toSorted((a, b) => b.services - a.services || scatter(a) - scatter(b))
+      .slice(0, MOST_WAYS);
+  }
   return ways.filter(({ source, importer }) => source === pointedAt || importer === pointedAt);
+}
+
+function scatter({ source, importer }: Way): number {
+  let hash = 7;
+  for (const letter of `${source} ${importer}`)
+    hash = Math.imul(hash ^ letter.charCodeAt(0), 0x01000193);
+  return hash;
 }
 
 export interface Curve {

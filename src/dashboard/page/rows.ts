@@ -32,7 +32,8 @@ export interface Rows {
 export const FIRST_WISH: Wish = {
   query: "",
   filter: "all",
-  sort: "service",
+  // What needs somebody comes first.
+  sort: "state",
   isDescending: false,
   page: 0,
 };

@@ -162,13 +162,13 @@ function renderIps({ type, parts }: ServiceState): readonly Child[] {
       h("code", {}, ips.join(", ")),
     ),
   );
-  return cut(all, "cluster");
+  return cut(all, all.length > MOST_CHIPS ? 1 : MOST_CHIPS);
 }
 
 function renderOffers({ parts }: ServiceState): readonly Child[] {
   const offers = parts.filter(({ exported }) => exported);
   if (offers.length === 0) return [h("span", { class: "faint" }, "nobody exports it")];
-  return cut(offers.map(renderOffer), "cluster");
+  return cut(offers.map(renderOffer), MOST_CHIPS);
 }
 
 export function renderOffer({
@@ -188,16 +188,11 @@ export function renderOffer({
   );
 }
 
-function cut(all: readonly Element[], noun: string): readonly Child[] {
-  if (all.length <= MOST_CHIPS) return all;
-  const rest = all.length - MOST_CHIPS + 1;
-  const more = h(
-    "span",
-    { class: "more" },
-    `+${rest}`,
-    h("span", { class: "unseen" }, ` more ${noun}s`),
-  );
-  return [...all.slice(0, MOST_CHIPS - 1), more];
+function cut(all: readonly Element[], most: number): readonly Child[] {
+  if (all.length <= most) return all;
+  const shown = Math.max(1, most - 1);
+  const words = h("span", { class: "unseen" }, " more clusters");
+  return [...all.slice(0, shown), h("span", { class: "more" }, `+${all.length - shown}`, words)];
 }
 
 function renderState({ verdict, why, conflicts }: ServiceState): readonly Child[] {

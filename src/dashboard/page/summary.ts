@@ -51,7 +51,7 @@ export function summarize(model: Model | undefined): Summary {
     ...shaky,
     ...(warn > 0 ? [`${count(warn, "service")} ${warn === 1 ? "needs" : "need"} a look.`] : []),
     ...(unread.length > 0 ? [`Not all of ${list(unread)} could be read.`] : []),
-    ...(unknown.length > 0 ? [`How ${list(unknown)} is cannot be told.`] : []),
+    ...(unknown.length > 0 ? [`The state of ${list(unknown)} is unknown.`] : []),
   ];
   const drained = say(inState("drained"), "drained");
   const words = [...grave, ...minor];
