@@ -3,6 +3,7 @@
 import { type Command, Option } from "commander";
 import type { CheckFlags } from "./check.ts";
 import type { CliContext } from "./context.ts";
+import type { GatherFlags } from "./gather.ts";
 import { collect } from "./repeated.ts";
 
 export function addCheckCommands(program: Command, context: CliContext): void {
@@ -18,6 +19,16 @@ export function addCheckCommands(program: Command, context: CliContext): void {
     .action(async (flags: CheckFlags) => {
       const { runCheck } = await import("./check.ts");
       await runCheck(context, flags);
+    });
+
+  withSources(program.command("gather"))
+    .description("put all that helps to understand a problem into one archive, without secrets")
+    .option("-f, --file <file>", "the archive to write; absent: isthmus-<time>.tar.gz")
+    .option("--folder <folder>", "write into a new folder instead of an archive")
+    .option("--no-logs", "without the logs of agents")
+    .action(async (flags: GatherFlags) => {
+      const { runGather } = await import("./gather.ts");
+      await runGather(context, flags);
     });
 }
 
