@@ -169,6 +169,18 @@ describe("the endpoints of a drained source", () => {
     expect(ready([own!], { states: silent, observed, awaited: ["b"], all })).toEqual(["10.0.0.1"]);
   });
 
+  test("leave when those who take their place have been written, not before: a write may be refused", () => {
+    const all = [of("a", "10.0.0.1"), of("b", "10.0.0.2")];
+    const states = { b: "drained" } as const;
+    const alone = slicesOf(plan([all[1]!], { states }));
+    const first = slicesOf(plan(all, { states, observed: alone }));
+    expect(readyIn(first)).toEqual(["10.0.0.1"]);
+    expect(first).toHaveLength(1);
+    const second = slicesOf(plan(all, { states, observed: [...alone, ...first] }));
+    expect(second).toHaveLength(1);
+    expect(readyIn(second)).toEqual([]);
+  });
+
   test("R66: that are not heard yet stay as they are, ready or not", () => {
     const all = [of("a", "10.0.0.1"), of("b", "10.0.0.2")];
     for (const was of ["live", "drained"] as const) {

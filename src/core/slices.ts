@@ -26,10 +26,11 @@ import {
   WHEN_LOST,
   type WhenLost,
 } from "../api/share.ts";
-import { decideFate, isReady, routesOf, turnUnready } from "./fate.ts";
+import { decideFate, turnUnready } from "./fate.ts";
 import type { ImportView } from "./import.ts";
 import type { Liveness } from "./liveness.ts";
 import { exposesPort } from "./ports.ts";
+import { createReplacement, isReplaceable, type PlannedSource } from "./replacement.ts";
 import { deletionOf, hasEntries, isSameData, type Write } from "./write.ts";
 
 type SourceStates = Pick<SlicesInput, "contributions" | "isAwaited" | "livenessOf">;
@@ -156,52 +157,24 @@ function isOurs(slice: EndpointSlice): boolean {
   return slice.metadata.labels?.[MANAGED_BY_LABEL] === SLICE_MANAGER;
 }
 
-/** Out of use only where others take its place: unreliable is better than nothing, and so is drained. */
-function isReplaceable(liveness: Liveness): boolean {
-  return liveness === "flapping" || liveness === "drained";
-}
-
 function renderSlices(
   input: SlicesInput,
   observed: readonly EndpointSlice[],
 ): readonly EndpointSlice[] {
-  const sources = input.contributions.map((contribution) => {
+  const sources = input.contributions.map((contribution): PlannedSource => {
     const { cluster, whenLost } = contribution.share;
     const liveness = input.livenessOf(cluster);
     const fate = decideFate(liveness, whenLost);
     const slices = fate === "go" ? [] : sliceContribution(input, contribution);
     return { cluster, liveness, fate, slices };
   });
-  const planned = sources.flatMap(({ slices }) => slices);
-  const relied = sources.flatMap(({ liveness, slices }) => (liveness === "live" ? slices : []));
-  const staying = findStaying(input, observed, planned);
-  const routes = new Set([...relied, ...staying].filter(isReady).flatMap(routesOf));
-  return sources.flatMap(({ cluster, liveness, fate, slices }) => {
-    if (fate === "stay") return slices;
-    if (!isReplaceable(liveness)) return slices.map(turnUnready);
-    if (cluster === input.cluster && isLocalOnly(input.view)) return slices;
-    return slices.map((slice) =>
-      routesOf(slice).every((route) => routes.has(route)) ? turnUnready(slice) : slice,
-    );
-  });
-}
-
-/** Clients reach endpoints on their own node only: there is nobody else for them. */
-function isLocalOnly({ type, internalTrafficPolicy }: ImportView): boolean {
-  return type !== "Headless" && internalTrafficPolicy === "Local";
-}
-
-/** Of sources that are not heard yet: they serve as they did, so whoever was held back for them still is. */
-function findStaying(
-  { isAwaited, livenessOf }: SlicesInput,
-  observed: readonly EndpointSlice[],
-  planned: readonly EndpointSlice[],
-): readonly EndpointSlice[] {
-  const names = new Set(planned.map(({ metadata }) => metadata.name));
-  return observed.filter((slice) => {
-    const source = slice.metadata.labels?.[SOURCE_CLUSTER_LABEL] as ClusterId | undefined;
-    if (source === undefined || !isOurs(slice) || names.has(slice.metadata.name)) return false;
-    return isAwaited(source) && livenessOf(source) === "live";
+  const replace = sources.some(({ liveness }) => isReplaceable(liveness))
+    ? createReplacement({ ...input, sources, observed: observed.filter(isOurs) })
+    : undefined;
+  return sources.flatMap((source) => {
+    if (source.fate === "stay") return source.slices;
+    if (replace !== undefined && isReplaceable(source.liveness)) return replace(source);
+    return source.slices.map(turnUnready);
   });
 }
 
