@@ -30,6 +30,10 @@ function withoutSchema(crd: (typeof CRDS)[number]): (typeof CRDS)[number] {
   return { ...crd, metadata: { name: crd.metadata.name! }, spec: { ...crd.spec, versions } };
 }
 
+function aPod(podIP: string, phase: string) {
+  return { apiVersion: "v1", kind: "Pod", metadata: { name: "a" }, status: { podIP, phase } };
+}
+
 function mapOf(crds: typeof CRDS) {
   return answered(new Map(crds.map((crd) => [crd.metadata.name!, crd])));
 }
@@ -225,14 +229,7 @@ const CASES: Readonly<Record<string, readonly [Trouble, readonly string[], strin
       inspection: {
         ranges: {
           ...RANGES,
-          pods: answered([
-            {
-              apiVersion: "v1",
-              kind: "Pod",
-              metadata: { name: "a" },
-              status: { podIP: "10.9.0.1" },
-            },
-          ]),
+          pods: answered([aPod("10.9.0.1", "Running"), aPod("10.8.0.1", "Succeeded")]),
         },
       },
     },

@@ -1,5 +1,6 @@
 // Check: address ranges that clusters declare and have in, whether pods can be told apart and will be let in out.
 
+import type { Pod } from "../../api/builtin.ts";
 import type { ClusterMember } from "../../api/isthmus.ts";
 import type { ClusterId } from "../../api/names.ts";
 import { count, list } from "../clusterset/explanation.ts";
@@ -90,7 +91,7 @@ export function checkDeclared(
     });
   }
   if (!pods.isRead) return cannotTell(code, pods, { cluster });
-  const strays = findStrayPods(pods.value, declared);
+  const strays = findStrayPods(pods.value.filter(isAlive), declared);
   if (strays !== undefined) {
     return fail(code, {
       cluster,
@@ -99,4 +100,10 @@ export function checkDeclared(
     });
   }
   return pass(code, { cluster, found: `Its pods are inside of ${list(declared)}, as declared.` });
+}
+
+/** Addresses of pods that are done mean nothing any more. */
+function isAlive({ metadata, status }: Pod): boolean {
+  const isDone = status?.phase === "Succeeded" || status?.phase === "Failed";
+  return !isDone && metadata.deletionTimestamp === undefined;
 }
