@@ -143,9 +143,14 @@ const CASES: Readonly<Record<string, readonly [Trouble, readonly string[], strin
     "It cannot be told: You may not look.",
   ],
   "a cluster without an id fails": [
-    { inspection: { identity: answered(undefined) } },
+    { inspection: { identity: answered(undefined) }, sighting: { cluster: undefined } },
     ["fail identity/known east"],
-    "It does not say who it is",
+    "It does not say who it is: it has no id.",
+  ],
+  "a cluster that is known by what others call it is a warning": [
+    { inspection: { identity: answered(undefined) } },
+    ["warn identity/known east"],
+    "it is taken for east",
   ],
   "an id that contradicts itself fails in its own words": [
     { inspection: { identity: answered({ ok: false, problem: "Two ids." }) } },

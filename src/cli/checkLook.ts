@@ -1,6 +1,7 @@
 // CLI: the clusters that check and gather were told of in, all that the checks look at out, as often as asked.
 
 import { setMaxListeners } from "node:events";
+import { CLUSTER_ID_PROPERTY } from "../api/names.ts";
 import type { Inspection } from "../core/check/inspection.ts";
 import { type CheckReport, runChecks } from "../core/check/checkup.ts";
 import { isBlind, type Observation, type Sighting } from "../core/clusterset/sighting.ts";
@@ -8,6 +9,9 @@ import { inspectCluster } from "../controllers/inspect.ts";
 import type { Cluster } from "./cluster.ts";
 import type { CliContext } from "./context.ts";
 import { describe, type OpenObserver, type Opened } from "./observer.ts";
+
+/** Each is asked some sixty questions. */
+const AT_ONCE = 10;
 
 export interface Looked {
   readonly observation: Observation;
@@ -18,9 +22,14 @@ export async function lookForChecks(context: CliContext, observer: OpenObserver)
   // Each question that is on its way listens for Ctrl-C: many do, and none leaks.
   setMaxListeners(0, context.signal);
   const observation = await observer.look({ watchesLeases: true });
-  const inspections = await Promise.all(
-    observer.opened.map((opened, at) => inspect(context, opened, observation.sightings[at])),
-  );
+  const inspections: (Inspection | undefined)[] = [];
+  for (let from = 0; from < observer.opened.length; from += AT_ONCE) {
+    const some = observer.opened.slice(from, from + AT_ONCE);
+    const found = some.map((opened, at) =>
+      inspect(context, opened, observation.sightings[from + at]),
+    );
+    inspections.push(...(await Promise.all(found)));
+  }
   // The clock has gone on while Leases were watched.
   const now = { ...observation, nowMs: context.clock.now() };
   return { observation: now, report: runChecks({ observation: now, inspections }) };
@@ -34,7 +43,9 @@ async function inspect(
   if (sighting === undefined || isBlind(sighting)) return undefined;
   const { hub } = sighting;
   // Who has no property may still be known by the Secret of its hub.
-  const hasProperty = sighting.properties.length > 0;
+  const hasProperty = sighting.properties.some(
+    ({ metadata }) => metadata.name === CLUSTER_ID_PROPERTY,
+  );
   const knownId = givenId ?? (hasProperty || hub === undefined ? undefined : sighting.cluster);
   return inspectCluster({
     store: cluster.store,

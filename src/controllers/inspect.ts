@@ -108,7 +108,7 @@ export async function inspectCluster(options: InspectOptions): Promise<Inspectio
     name,
     uid,
     identity,
-    version: time.isRead ? answered(time.value.version) : time,
+    version: readVersion(time),
     aheadMs: readAhead(time),
     crds,
     access: { reader, central, ...(agent === undefined ? {} : { agent }) },
@@ -117,6 +117,12 @@ export async function inspectCluster(options: InspectOptions): Promise<Inspectio
     dns,
     proxy,
   };
+}
+
+function readVersion(time: Answer<{ readonly version: string }>): Answer<string> {
+  if (!time.isRead) return time;
+  const { version } = time.value;
+  return version === "" ? unread("The API server does not tell its version.") : answered(version);
 }
 
 function readAhead(time: Answer<{ readonly aheadMs: number | undefined }>): Answer<number> {

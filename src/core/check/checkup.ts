@@ -39,7 +39,7 @@ export function runChecks(checkup: Checkup): CheckReport {
       single.push(checkAnswer(id, sighting.problems[0] ?? "It did not answer."));
       continue;
     }
-    single.push(checkAnswer(id, undefined), ...checkOne(id, inspection));
+    single.push(checkAnswer(id, undefined), ...checkOne(id, inspection, sighting.cluster));
     if (!inspected.has(id)) inspected.set(id, inspection);
   }
   const ranges = new Map<ClusterId, RangeFacts>(
@@ -87,7 +87,11 @@ function checkHub({ observation: { hub } }: Clusterset): readonly CheckResult[] 
 }
 
 /** What a cluster shows by itself. */
-function checkOne(cluster: string, inspection: Inspection): readonly CheckResult[] {
+function checkOne(
+  cluster: string,
+  inspection: Inspection,
+  takenFor: ClusterId | undefined,
+): readonly CheckResult[] {
   const { crds, access, aheadMs, dns, proxy, version } = inspection;
   const isHub =
     crds.found.isRead &&
@@ -95,7 +99,7 @@ function checkOne(cluster: string, inspection: Inspection): readonly CheckResult
   return [
     ...checkCrds(cluster, crds),
     ...checkAccess(cluster, access),
-    checkKnown(cluster, inspection),
+    checkKnown(cluster, inspection, takenFor),
     checkSkew(cluster, aheadMs),
     ...checkDns(cluster, dns),
     checkProxy(cluster, proxy),

@@ -1,14 +1,27 @@
 // Check: who clusters say they are in, whether everybody can be told apart, and is who the hub takes it for, out.
 
+import type { ClusterId } from "../../api/names.ts";
 import { list } from "../clusterset/explanation.ts";
 import type { ClusterRecord, Clusterset } from "../clusterset/record.ts";
 import type { Checkup, Inspection } from "./inspection.ts";
-import { cannotTell, type CheckResult, fail, pass } from "./result.ts";
+import { cannotTell, type CheckResult, fail, pass, warn } from "./result.ts";
 
-export function checkKnown(cluster: string, { name, identity }: Inspection): CheckResult {
+/** `takenFor`: by the name of its context, which its imports know, for want of anything better. */
+export function checkKnown(
+  cluster: string,
+  { name, identity }: Inspection,
+  takenFor: ClusterId | undefined,
+): CheckResult {
   const code = "identity/known";
   if (!identity.isRead) return cannotTell(code, identity, { cluster });
   const { value } = identity;
+  if (value === undefined && takenFor !== undefined) {
+    return warn(code, {
+      cluster,
+      found: `It does not say who it is. By the name of its context, which its imports know, it is taken for ${takenFor}.`,
+      next: `To be sure, name it as ${takenFor}=${name}.`,
+    });
+  }
   if (value === undefined) {
     return fail(code, {
       cluster,
