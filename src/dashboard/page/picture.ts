@@ -17,6 +17,8 @@ export interface PictureWish {
 }
 
 const NAME_LENGTH = 16;
+/** Below, the names of neighbours would meet. */
+const ROOMY = 400;
 
 export function renderPicture(model: Model, wish: PictureWish): readonly Child[] {
   const ids = [...model.clusters.keys()].toSorted((a, b) => a.localeCompare(b));
@@ -147,7 +149,7 @@ function renderCluster(told: Told<ClusterState>, wish: ClusterWish): Element {
   const { place, ring, isCurrent } = wish;
   const { id, liveness } = told.value;
   const level = levelOf(liveness);
-  const lease = sayLease(told, wish.nowMs);
+  const lease = ring.width < ROOMY ? "" : ` · ${sayLease(told, wish.nowMs)}`;
   const attributes = {
     key: id,
     class: `cluster ${level}`,
@@ -155,7 +157,7 @@ function renderCluster(told: Told<ClusterState>, wish: ClusterWish): Element {
     role: "button",
     tabindex: isCurrent ? 0 : -1,
     do: `cluster ${id}`,
-    "aria-label": `${id} ${liveness} · ${lease}`,
+    "aria-label": `${id} ${liveness}${lease}`,
   };
   const body = ring.isCrowd
     ? renderSmall(told.value, place, level)
@@ -192,7 +194,7 @@ function renderWords(
   return [
     // The space is for those who hear the two as one.
     h("text", { class: "name", y: nameY }, `${shorten(id)} `),
-    h("text", { class: "sub", y: subY }, h("tspan", { class: "state" }, liveness), ` · ${lease}`),
+    h("text", { class: "sub", y: subY }, h("tspan", { class: "state" }, liveness), lease),
   ];
 }
 

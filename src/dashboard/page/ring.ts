@@ -23,36 +23,52 @@ export interface Ring {
   readonly places: readonly Place[];
 }
 
+/** How far the marks stay from the borders: room for their names. */
+const MARGINS = {
+  few: { x: 64, top: 66, bottom: 70 },
+  crowd: { x: 92, top: 84, bottom: 84 },
+} as const;
+
 export function planRing(ids: readonly string[], width: number): Ring {
   const isCrowd = ids.length >= CROWD;
   const height = chooseHeight(ids.length, width);
-  const [edgeX, edgeY] = isCrowd ? [92, 84] : [64, 80];
-  const centre = { x: width / 2, y: height / 2 };
-  const radiusX = Math.min(
-    Math.max(20, width / 2 - edgeX),
-    isCrowd ? height / 2 - edgeY + 60 : 230,
-  );
-  const radiusY = Math.max(20, height / 2 - edgeY);
+  const margins = isCrowd ? MARGINS.crowd : MARGINS.few;
   // Two stand side by side; more begin at the top.
   const first = ids.length === 2 ? 180 : -90;
+  const angles = ids.map((_, index) => first + (360 * index) / ids.length);
+  const across = Math.min(width - 2 * margins.x, isCrowd ? height : 460);
+  const side = (width - across) / 2;
+  const onX = stretch(angles.map(cosine), [side, width - side]);
+  const onY = stretch(angles.map(sine), [margins.top, height - margins.bottom]);
   const places = ids.map((id, index) => {
-    const angle = first + (360 * index) / ids.length;
-    const radians = (angle * Math.PI) / 180;
-    const isAlone = ids.length === 1;
-    return {
-      id,
-      angle,
-      x: round(isAlone ? centre.x : centre.x + radiusX * Math.cos(radians)),
-      y: round(isAlone ? centre.y : centre.y + radiusY * Math.sin(radians)),
-    };
+    const angle = angles[index] ?? 0;
+    return { id, angle, x: round(onX(cosine(angle))), y: round(onY(sine(angle))) };
   });
-  return { width, height, isCrowd, centre, places };
+  return { width, height, isCrowd, centre: { x: round(onX(0)), y: round(onY(0)) }, places };
+}
+
+/** All of the room is used, also by three, of whom none is at the very bottom. */
+function stretch(
+  values: readonly number[],
+  [from, to]: readonly [number, number],
+): (value: number) => number {
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  if (high - low < 0.01) return () => (from + to) / 2;
+  return (value) => from + ((value - low) / (high - low)) * (to - from);
+}
+
+function cosine(degrees: number): number {
+  return Math.cos((degrees * Math.PI) / 180);
+}
+
+function sine(degrees: number): number {
+  return Math.sin((degrees * Math.PI) / 180);
 }
 
 function chooseHeight(clusters: number, width: number): number {
   if (clusters >= CROWD) return Math.min(width, 430);
-  if (clusters === 1) return 200;
-  return clusters > 6 ? 370 : 288;
+  if (clusters < 3) return 200;
+  return clusters > 6 ? 370 : 270;
 }
 
 /** All ways of the cluster that the reader points at; of all the others the broadest. */
