@@ -199,7 +199,7 @@ const CASES: Readonly<Record<string, readonly [Trouble, readonly string[], strin
       },
     },
     ["fail leases/agent east"],
-    "did not renew its Lease in the 13 s that this command watched; the last time is 60m by its own clock ago",
+    "did not renew its Lease in the 13 s that this command watched; the last time was 60m ago by its own clock.",
   ],
   "an agent with a wrong clock that renews passes": [
     {

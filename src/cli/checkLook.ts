@@ -5,7 +5,7 @@ import { CLUSTER_ID_PROPERTY } from "../api/names.ts";
 import type { Inspection } from "../core/check/inspection.ts";
 import { type CheckReport, runChecks } from "../core/check/checkup.ts";
 import { isBlind, type Observation, type Sighting } from "../core/clusterset/sighting.ts";
-import { inspectCluster } from "../controllers/inspect.ts";
+import { glimpseAgentLease, inspectCluster, type LeaseGlimpse } from "../controllers/inspect.ts";
 import type { Cluster } from "./cluster.ts";
 import type { CliContext } from "./context.ts";
 import { describe, type OpenObserver, type Opened } from "./observer.ts";
@@ -21,25 +21,37 @@ export interface Looked {
 export async function lookForChecks(context: CliContext, observer: OpenObserver): Promise<Looked> {
   // Each question that is on its way listens for Ctrl-C: many do, and none leaks.
   setMaxListeners(0, context.signal);
+  const { clock, signal } = context;
+  const glimpses = observer.opened.map(({ cluster: { store } }) =>
+    glimpseAgentLease({ store, clock, signal }),
+  );
   const observation = await observer.look({ watchesLeases: true });
+  const leases = await Promise.all(glimpses);
   const inspections: (Inspection | undefined)[] = [];
   for (let from = 0; from < observer.opened.length; from += AT_ONCE) {
     const some = observer.opened.slice(from, from + AT_ONCE);
     const found = some.map((opened, at) =>
-      inspect(context, opened, observation.sightings[from + at]),
+      inspect(context, opened, {
+        sighting: observation.sightings[from + at],
+        leaseBefore: leases[from + at],
+      }),
     );
     inspections.push(...(await Promise.all(found)));
   }
   // The clock has gone on while Leases were watched.
-  const now = { ...observation, nowMs: context.clock.now() };
+  const now = { ...observation, nowMs: clock.now() };
   return { observation: now, report: runChecks({ observation: now, inspections }) };
 }
 
 async function inspect(
   { clock, signal }: CliContext,
   { name, givenId, cluster }: Opened,
-  sighting: Sighting | undefined,
+  known: {
+    readonly sighting: Sighting | undefined;
+    readonly leaseBefore: LeaseGlimpse | undefined;
+  },
 ): Promise<Inspection | undefined> {
+  const { sighting, leaseBefore } = known;
   if (sighting === undefined || isBlind(sighting)) return undefined;
   const { hub } = sighting;
   // Who has no property may still be known by the Secret of its hub.
@@ -55,6 +67,7 @@ async function inspect(
     name,
     knownId,
     isJoined: hub !== undefined,
+    leaseBefore,
     askVersion: (bound) => askVersion(cluster, bound),
   });
 }

@@ -7,6 +7,7 @@ import {
   CUSTOM_RESOURCE_DEFINITION,
   type CustomResourceDefinition,
   LEASE,
+  type Lease,
   NAMESPACE,
   NODE,
   POD,
@@ -43,10 +44,37 @@ export interface InspectOptions extends SightOptions {
   /** Who it is, where somebody says so: on the command line, or the Secret of its hub. */
   readonly knownId?: string | undefined;
   readonly isJoined: boolean;
+  /** The agent's Lease some time ago: what has been waited for already is not waited for again. */
+  readonly leaseBefore?: LeaseGlimpse | undefined;
   /** What the API server says of itself, and what time it has. */
   readonly askVersion: (
     signal: AbortSignal,
   ) => Promise<{ readonly version: string; readonly timeMs: number | undefined }>;
+}
+
+export interface LeaseGlimpse {
+  readonly lease: Lease;
+  /** Monotonic. */
+  readonly atMs: number;
+}
+
+/** Undefined when there is none, or it cannot be read: that is told later. */
+export async function glimpseAgentLease({
+  store,
+  clock,
+  signal,
+  boundMs = BOUND_MS,
+}: Pick<SightOptions, "store" | "clock" | "signal" | "boundMs">): Promise<
+  LeaseGlimpse | undefined
+> {
+  try {
+    const ask = (bound: AbortSignal) => store.get(LEASE, AGENT_LEASE, { signal: bound });
+    const lease = await runBounded({ clock, boundMs, stop: signal }, ask);
+    return lease === undefined ? undefined : { lease, atMs: clock.monotonic() };
+  } catch {
+    signal.throwIfAborted();
+    return undefined;
+  }
 }
 
 /** Asks, and words what comes of it. `what` reads on from "You may not". */
@@ -185,26 +213,26 @@ async function inspectCrds(store: Store, attempt: Attempt): Promise<CrdFacts> {
 
 /** Until it changes, where it looks old: its age alone is told by two clocks. */
 function watchAgentLease(
-  { store, clock, boundMs = BOUND_MS }: InspectOptions,
+  { store, clock, leaseBefore, boundMs = BOUND_MS }: InspectOptions,
   attempt: Attempt,
 ): Promise<Answer<LeaseFacts | undefined>> {
   const { namespace, name } = AGENT_LEASE;
   return attempt(`get the Lease ${namespace}/${name}`, async (signal) => {
-    const lease = await store.get(LEASE, AGENT_LEASE, { signal });
-    if (lease === undefined) return undefined;
-    if (isYoungLease(lease.spec?.renewTime, clock.now())) {
-      return { lease, isRenewed: false, watchedMs: 0 };
-    }
-    const beganMs = clock.monotonic();
-    const elapsed = (): number => clock.monotonic() - beganMs;
-    while (elapsed() + WATCH_EVERY_MS <= Math.min(WATCH_MS, boundMs)) {
-      await sleep(clock, WATCH_EVERY_MS, signal);
-      const now = await store.get(LEASE, AGENT_LEASE, { signal });
-      if (now !== undefined && now.metadata.resourceVersion !== lease.metadata.resourceVersion) {
-        return { lease: now, isRenewed: true, watchedMs: elapsed() };
+    const first = await store.get(LEASE, AGENT_LEASE, { signal });
+    if (first === undefined) return undefined;
+    const before = leaseBefore ?? { lease: first, atMs: clock.monotonic() };
+    const { resourceVersion } = before.lease.metadata;
+    const elapsed = (): number => clock.monotonic() - before.atMs;
+    let lease = first;
+    for (;;) {
+      const isRenewed = lease.metadata.resourceVersion !== resourceVersion;
+      const isKnown = isRenewed || isYoungLease(lease.spec?.renewTime, clock.now());
+      if (isKnown || elapsed() + WATCH_EVERY_MS > Math.min(WATCH_MS, boundMs)) {
+        return { lease, isRenewed, watchedMs: elapsed() };
       }
+      await sleep(clock, WATCH_EVERY_MS, signal);
+      lease = (await store.get(LEASE, AGENT_LEASE, { signal })) ?? lease;
     }
-    return { lease, isRenewed: false, watchedMs: elapsed() };
   });
 }
 

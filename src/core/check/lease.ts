@@ -54,10 +54,13 @@ export function checkAgentLease(
     return pass(code, { cluster, found: `The agent ${holder} leads.` });
   }
   const renewedMs = parseTimeMs(lease.spec?.renewTime);
-  const age = renewedMs === undefined ? "long" : `${formatAge(nowMs - renewedMs)} by its own clock`;
+  const last =
+    renewedMs === undefined
+      ? "it never did"
+      : `the last time was ${formatAge(nowMs - renewedMs)} ago by its own clock`;
   return fail(code, {
     cluster,
-    found: `The agent ${holder} held the lead, but did not renew its Lease in the ${Math.round(watchedMs / 1_000)} s that this command watched; the last time is ${age} ago.`,
+    found: `The agent ${holder} held the lead, but did not renew its Lease in the ${Math.round(watchedMs / 1_000)} s that this command watched; ${last}.`,
     next,
   });
 }
