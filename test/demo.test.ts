@@ -10,6 +10,7 @@ import { SERVICE_EXPORT, SERVICE_IMPORT } from "../src/api/mcs.ts";
 import { SERVICE_NAME_LABEL, SOURCE_CLUSTER_LABEL } from "../src/api/names.ts";
 import type { CliContext } from "../src/cli/context.ts";
 import { runDemo } from "../src/cli/demo.ts";
+import type { DashboardState } from "../src/dashboard/state.ts";
 import type { KubeClient } from "../src/kube/client.ts";
 import { systemClock, systemRandom } from "../src/kube/clock.ts";
 import { bundleCommand, type CommandProcess } from "./commandProcess.ts";
@@ -18,6 +19,7 @@ import {
   connectTo,
   type Place,
   readCounts,
+  readDashboard,
   readDns,
   readExplain,
   readServer,
@@ -74,6 +76,12 @@ test("with --script the demo tells the whole story without waiting, ends by itse
   expect(places).not.toContain(-1);
   expect(places).toEqual(places.toSorted((a, b) => a - b));
   expect(screen).toMatch(/First "answered from another cluster": \d+\.\d s after the demo started/);
+  const shown = screen.slice(screen.indexOf("has followed it all, and shows:"));
+  expect(shown).toContain("clusters: east live, edge live, west live");
+  expect(shown).toContain("shop/checkout well, exported by west, used in east, edge and west");
+  for (const kind of ["exported 2", "conflict", "resolved", "lost", "failover", "returned"]) {
+    expect(shown).toContain(kind);
+  }
   expect(screen).toContain("That is all.");
   expect(screen).not.toContain("Press Enter");
   expect(screen).not.toContain("\u001B");
@@ -97,6 +105,17 @@ test("what the demo leaves running is what is on the screen, and can be tried as
   const explain = isthmus(readExplain(screen), temp);
   expect(await explain.exit).toBe(0);
   expect(explain.output()).toContain(readVirtualIp(screen, "edge"));
+
+  const page = await fetch(readDashboard(screen));
+  expect(page.headers.get("content-type")).toContain("text/html");
+  const told = await fetch(new URL("/api/state", readDashboard(screen)));
+  const { services, clusters, events } = (await told.json()) as DashboardState;
+  expect(clusters.map(({ id }) => id)).toEqual(["east", "edge", "west"]);
+  const [checkout] = services;
+  for (const { cluster, ips } of checkout!.parts) {
+    expect(ips).toEqual([readVirtualIp(screen, cluster)]);
+  }
+  expect(events.map(({ kind }) => kind)).toContain("failover");
 
   run.process.kill("SIGINT");
   expect(await run.exit).toBe(0);
@@ -133,6 +152,7 @@ test("with one loopback address, too, each step shows what the API servers have,
         expect(await connectTo(screen(), cluster).get(SERVICE_IMPORT, CHECKOUT)).toBeUndefined();
       }
       expect(screen()).toContain("no loopback address but 127.0.0.1");
+      expect((await fetch(readDashboard(screen()))).status).toBe(200);
     },
     async function exportedFromEast() {
       for (const cluster of ["east", "west", "edge"]) {
@@ -193,6 +213,7 @@ test("with one loopback address, too, each step shows what the API servers have,
   expect(readCounts(screen())).toEqual({ west: 30 });
   expect(problems).toEqual([]);
   await expect(canConnect(readServer(screen(), "edge"))).resolves.toBe(false);
+  expect(screen()).toContain("clusters: east live, edge live, west live");
 });
 
 async function expectNothingLeft(run: CommandProcess, temp: string): Promise<void> {

@@ -40,6 +40,11 @@ export function readUrl(screen: string): Place {
   return findPlace(screen, /curl http:\/\/([\d.]+):(\d+)$/m);
 }
 
+/** Of the page. */
+export function readDashboard(screen: string): string {
+  return find(screen, /Watch it in a browser, if you like: (\S+)/);
+}
+
 /** Arguments of the command to explain the shop with, as a shell hands them over. */
 export function readExplain(screen: string): readonly string[] {
   const [, verb = "", folder = "", names = ""] =
