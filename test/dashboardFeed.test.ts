@@ -209,3 +209,37 @@ test("a drained cluster is shown as such, with the reason, and its services stay
   const kinds = page().events.map(({ kind }) => kind);
   expect(kinds.filter((kind) => kind !== "failover")).toEqual(["drained", "undrained"]);
 });
+
+test("two clusters of one id are both shown, and only the first takes part", async () => {
+  const { world, east, west } = await openCentral("east", "west");
+  await east.site.offer("web", ["10.1.0.1"]);
+  await west.site.offer("db", ["10.2.0.1"]);
+  await world.pass(5);
+  const { page } = await watchCentral(world, { called: { west: "east" } });
+  expect(page().clusters.map(({ id, liveness }) => [id, liveness])).toEqual([
+    ["east", "live"],
+    ["west", "unknown"],
+  ]);
+  expect(page().clusters[1]!.problems[0]).toContain("give each an id of its own");
+  const exporters = page().services.flatMap(({ parts }) =>
+    parts.flatMap(({ cluster, exported }) => (exported ? cluster : [])),
+  );
+  expect(exporters).toEqual(["east"]);
+});
+
+test("what may not be listed is said at its cluster, with what to ask for, and the rest is shown", async () => {
+  const { world, east, west } = await openCentral("east", "west");
+  await east.site.offer("web", ["10.1.0.1"]);
+  await west.site.offer("web", ["10.2.0.1"]);
+  await world.pass(5);
+  const { page, cluster, part } = await watchCentral(world, {
+    denied: { west: "serviceexports" },
+  });
+  expect(page().synced).toBe(true);
+  expect(cluster("west")).toMatchObject({ liveness: "live" });
+  expect(cluster("west").problems).toEqual([
+    "You may not list serviceexports of all namespaces: what it has of them is not shown. Ask for the ClusterRole view.",
+  ]);
+  expect(part("shop/web", "west")).toMatchObject({ exported: false });
+  expect(part("shop/web", "west").sources.map(({ cluster }) => cluster)).toEqual(["east", "west"]);
+});

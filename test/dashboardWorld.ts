@@ -12,7 +12,7 @@ import type {
   ServiceState,
 } from "../src/dashboard/state.ts";
 import { renderCredential } from "../src/hub/credential.ts";
-import type { Store } from "../src/ports/store.ts";
+import { type Store, StoreError } from "../src/ports/store.ts";
 import type { AgentWorld } from "./agentWorld.ts";
 import type { CentralWorld } from "./centralWorld.ts";
 import type { VirtualClock } from "./clock.ts";
@@ -38,11 +38,17 @@ interface Site {
   readonly store: Store;
 }
 
-/** Names all clusters of the world; those that are away do not answer from the beginning. */
-export function watchCentral(
-  world: CentralWorld,
-  options: { readonly away?: readonly string[] } = {},
-): Promise<Watched> {
+interface Oddities {
+  /** They do not answer from the beginning. */
+  readonly away?: readonly string[];
+  /** By which id somebody names them, instead of their own. */
+  readonly called?: Readonly<Record<string, string>>;
+  /** One kind that may not be listed there. */
+  readonly denied?: Readonly<Record<string, string>>;
+}
+
+/** Names all clusters of the world. */
+export function watchCentral(world: CentralWorld, options: Oddities = {}): Promise<Watched> {
   const sites = world.sites.map(({ site }) => ({ id: site.id, store: site.store }));
   return watch(world.clock, sites, options);
 }
@@ -68,14 +74,16 @@ export async function watchAgents(
 async function watch(
   clock: VirtualClock,
   sites: readonly Site[],
-  { hub, away = [] }: { readonly hub?: Store; readonly away?: readonly string[] },
+  { hub, away = [], called, denied }: Oddities & { readonly hub?: Store },
 ): Promise<Watched> {
-  const lines = new Map(sites.map(({ id, store }) => [id, createLine(store, () => true)]));
+  const lines = new Map(
+    sites.map(({ id, store }) => [id, createLine(deny(store, denied?.[id]), () => true)]),
+  );
   for (const id of away) lines.get(id)!.cut();
   const feed = startFeed({
     sources: sites.map(({ id }) => ({
       name: id,
-      givenId: id,
+      givenId: called?.[id] ?? id,
       store: lines.get(id)!.store,
       describe: (error) => `It is away: ${String(error)}.`,
     })),
@@ -83,6 +91,9 @@ async function watch(
       ? {}
       : { openHub: () => ({ store: hub, describe: (error: unknown) => String(error) }) }),
     mode: "test",
+    onDefect: (defect) => {
+      throw defect;
+    },
     clock,
     random: seededRandom(5),
   });
@@ -124,6 +135,19 @@ async function watch(
         service(key).parts.find((one) => one.cluster === cluster),
       ),
     events: () => shown.events.map(({ kind, sentence }) => `${kind} ${sentence}`),
+  };
+}
+
+function deny(store: Store, plural: string | undefined): Store {
+  if (plural === undefined) return store;
+  return {
+    ...store,
+    list: (resource, listing) =>
+      resource.plural === plural
+        ? Promise.reject(new StoreError("Forbidden", "not for you"))
+        : store.list(resource, listing),
+    watch: (resource, watching, onEvent) => store.watch(resource, watching, onEvent),
+    get: (resource, ref, getting) => store.get(resource, ref, getting),
   };
 }
 

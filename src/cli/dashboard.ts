@@ -39,6 +39,7 @@ export interface DashboardOptions {
   readonly mode: string;
   readonly policy?: LivenessPolicy;
   readonly heartbeatMs?: number;
+  readonly onDefect: (error: unknown) => void;
 }
 
 export interface Dashboard {
@@ -70,6 +71,7 @@ export async function runDashboard(context: CliContext, flags: DashboardFlags): 
       sources,
       asksHub: flags.hub,
       mode: "isthmus dashboard",
+      onDefect: (defect) => error(`This is a defect, please report it: ${String(defect)}`),
     });
     try {
       out(`The dashboard is at ${dashboard.url}`);
@@ -107,6 +109,7 @@ export async function openDashboard(
     sources,
     ...(options.asksHub && { openHub }),
     mode,
+    onDefect: options.onDefect,
     ...(policy === undefined ? {} : { policy }),
     ...(heartbeatMs === undefined ? {} : { heartbeatMs }),
     clock,
@@ -142,7 +145,10 @@ export async function openBeside(
   const { log, ...rest } = options;
   if (address === undefined) return { close: () => Promise.resolve() };
   const token = chooseToken(address, dashboardTokenFile);
-  const dashboard = await openDashboard(context, { ...rest, address, token });
+  const onDefect = (error: unknown): void => {
+    log.error("dashboard has a defect", { error: String(error) });
+  };
+  const dashboard = await openDashboard(context, { ...rest, address, token, onDefect });
   log.info("dashboard is served", { url: dashboard.url });
   return dashboard;
 }

@@ -1,9 +1,14 @@
-// Dashboard: what a reader may not see of a cluster: what can be asked for instead, and a sentence for what cannot.
+// Dashboard: what a reader may see of a cluster's properties in, who it is out; and what may not be read, as a sentence.
 
 import { CLUSTER_PROPERTY, type ClusterProperty } from "../api/about.ts";
-import { CLUSTER_ID_PROPERTY } from "../api/names.ts";
+import { CLUSTER_ID_PROPERTY, type ClusterId, parseClusterId } from "../api/names.ts";
 import type { Resource } from "../api/object.ts";
+import { resolveIdentity } from "../core/identity.ts";
+import { HUB_SECRET } from "../hub/credential.ts";
 import { isStoreError, type Store } from "../ports/store.ts";
+
+/** Of a cluster that says that it is a member. */
+export const HUB_HIDDEN = `It has joined a hub, which is not asked: you may not read the Secret ${HUB_SECRET.namespace}/${HUB_SECRET.name}.`;
 
 /** All of them; where that is not allowed, the one that says who the cluster is. */
 export async function readProperties(
@@ -34,4 +39,21 @@ export function describeRefusal(resource: Resource, error: unknown): string | un
     return `The cluster does not know ${resource.kind}s. "isthmus central" and "isthmus join" install what is missing, and so does "isthmus crds install".`;
   }
   return undefined;
+}
+
+/** As `isthmus get clusters` would call it: a guess counts only if its imports know a cluster of that name. */
+export function identify(
+  called: {
+    readonly name: string;
+    readonly known: string | undefined;
+    readonly guess?: string | undefined;
+  },
+  property: ClusterProperty | undefined,
+  isListed: (id: string) => boolean,
+): { readonly id: ClusterId | undefined; readonly problem: string | undefined } {
+  const identity = resolveIdentity(called.name, called.known, property);
+  if (identity.ok) return { id: identity.value, problem: undefined };
+  const guessed = parseClusterId(called.guess ?? "");
+  const isBelieved = called.known === undefined && guessed.ok && isListed(guessed.value);
+  return { id: isBelieved ? guessed.value : undefined, problem: identity.problem };
 }

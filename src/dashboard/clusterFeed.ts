@@ -1,13 +1,12 @@
 // Dashboard: one cluster's API server in, the little that is shown of it out, kept current by watches. A cluster that does not
 // answer stays as it was last seen, is asked again and again, and says why it is not read.
 
-import type { ClusterProperty } from "../api/about.ts";
 import { ENDPOINT_SLICE, SECRET } from "../api/builtin.ts";
 import { SERVICE_EXPORT, SERVICE_IMPORT, type ServiceImport } from "../api/mcs.ts";
 import {
   CLUSTER_ID_PROPERTY,
   type ClusterId,
-  parseClusterId,
+  CLUSTERSET_PROPERTY,
   type ServiceKey,
 } from "../api/names.ts";
 import type { KubeObject, Resource } from "../api/object.ts";
@@ -20,13 +19,12 @@ import {
   readSlice,
 } from "../core/dashboard/facts.ts";
 import { readDrain } from "../core/drain.ts";
-import { resolveIdentity } from "../core/identity.ts";
 import { HUB_SECRET, type HubCredential, parseCredential } from "../hub/credential.ts";
 import { type Clock, type Random, sleep } from "../ports/clock.ts";
 import { isStoreError, type Store } from "../ports/store.ts";
 import { runBounded } from "../runtime/bounded.ts";
 import { createInformer, type Informer } from "../runtime/informer.ts";
-import { describeRefusal, readProperties } from "./access.ts";
+import { describeRefusal, HUB_HIDDEN, identify, readProperties } from "./access.ts";
 
 export interface FeedSource {
   /** What whoever asked calls it. */
@@ -104,6 +102,9 @@ export function startClusterFeed(options: ClusterFeedOptions): ClusterFeed {
   let sinceMs = clock.now();
   let isHeard = false;
   let isAsked = false;
+  let hasRead = false;
+  let isHubHidden = false;
+  let isMember = false;
   let failure: unknown;
 
   function inform<T extends KubeObject, R>(
@@ -158,8 +159,9 @@ export function startClusterFeed(options: ClusterFeedOptions): ClusterFeed {
     project: (slice) => readSlice(slice, clock.now()),
     indexes: { service: (fact) => (fact === undefined ? [] : [fact.service]) },
     onChange(_, before, after) {
-      if (before?.source !== undefined && after === undefined) {
-        lostSlices.set(before.service, clock.now());
+      const wentFrom = after === undefined ? before : undefined;
+      if (wentFrom?.source !== undefined && serviceImports.get(wentFrom.service) !== undefined) {
+        lostSlices.set(wentFrom.service, clock.now());
       }
       const keys = new Set([before?.service, after?.service]);
       for (const key of keys) {
@@ -175,24 +177,13 @@ export function startClusterFeed(options: ClusterFeedOptions): ClusterFeed {
     const properties = await readProperties(store, signal);
     const before = JSON.stringify([id, idProblem, drained]);
     drained = readDrain(properties);
-    identify(properties.find(({ metadata }) => metadata.name === CLUSTER_ID_PROPERTY));
+    isMember = properties.some(({ metadata }) => metadata.name === CLUSTERSET_PROPERTY);
+    const property = properties.find(({ metadata }) => metadata.name === CLUSTER_ID_PROPERTY);
+    const known = options.givenId ?? (property === undefined ? credential?.cluster : undefined);
+    const listed = (guess: string): boolean =>
+      serviceImports.list().some(({ clusters }) => clusters.includes(guess));
+    ({ id, problem: idProblem } = identify({ ...options, known }, property, listed));
     if (before !== JSON.stringify([id, idProblem, drained])) options.onCluster();
-  }
-
-  function identify(property: ClusterProperty | undefined): void {
-    const { name, givenId, guess } = options;
-    const known = givenId ?? (property === undefined ? credential?.cluster : undefined);
-    const identity = resolveIdentity(name, known, property);
-    const guessed = parseClusterId(guess ?? "");
-    idProblem = identity.ok ? undefined : identity.problem;
-    if (identity.ok) id = identity.value;
-    else if (known === undefined && guessed.ok && isListed(guessed.value)) id = guessed.value;
-    else id = undefined;
-  }
-
-  /** Its imports know a cluster of that name. */
-  function isListed(guess: string): boolean {
-    return serviceImports.list().some(({ clusters }) => clusters.includes(guess));
   }
 
   async function readCredential(signal: AbortSignal): Promise<void> {
@@ -205,8 +196,8 @@ export function startClusterFeed(options: ClusterFeedOptions): ClusterFeed {
       credential = now;
       options.onCluster();
     } catch (error) {
-      // Who may not read it does without the hub.
       if (!isStoreError(error, "Forbidden")) throw error;
+      isHubHidden = true;
     }
   }
 
@@ -259,7 +250,11 @@ export function startClusterFeed(options: ClusterFeedOptions): ClusterFeed {
   return {
     source: options,
     id: () => id ?? options.givenId ?? options.name,
-    isRead: () => isHeard && informers.every((one) => one.isSynced()),
+    isRead() {
+      // What was read stays, also while it is read anew.
+      hasRead ||= isHeard && informers.every((one) => one.isSynced());
+      return hasRead;
+    },
     isAsked: () =>
       isAsked &&
       (failure !== undefined ||
@@ -271,6 +266,7 @@ export function startClusterFeed(options: ClusterFeedOptions): ClusterFeed {
     problems: () => [
       ...(failure === undefined ? [] : [options.describe(failure)]),
       ...(idProblem === undefined ? [] : [idProblem]),
+      ...(isMember && isHubHidden ? [HUB_HIDDEN] : []),
       ...new Set(problems.values()),
     ],
     drained: () => drained,

@@ -29,6 +29,8 @@ export interface FeedOptions extends Sources {
   readonly mode: string;
   readonly policy?: LivenessPolicy;
   readonly heartbeatMs?: number;
+  /** What cannot be shown though it should: a defect of ours. The rest is. */
+  readonly onDefect: (error: unknown) => void;
 }
 
 export interface RunningFeed extends Feed {
@@ -99,7 +101,11 @@ export function startFeed(options: FeedOptions): RunningFeed {
     timer ??= clock.schedule(Math.max(GATHER_MS, TELL_EVERY_MS - sinceMs), () => {
       timer = undefined;
       toldAtMs = clock.monotonic();
-      update();
+      try {
+        update();
+      } catch (error) {
+        options.onDefect(error);
+      }
     });
   }
 

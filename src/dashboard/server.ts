@@ -68,7 +68,8 @@ export async function serveDashboard(options: ServeOptions): Promise<DashboardSe
     throw new Error("the dashboard is served to others only with a token");
   }
   const gate = createGate({ host, port: () => addressOf(server).port, token });
-  const audience = createAudience({ clock, state: createMemory(feed) });
+  const memory = createMemory(feed);
+  const audience = createAudience({ clock, state: memory });
   const leave = feed.subscribe((change) => audience.tell(change));
   let explaining = 0;
 
@@ -90,7 +91,7 @@ export async function serveDashboard(options: ServeOptions): Promise<DashboardSe
       return;
     }
     if (path === ROUTES.state) {
-      end(request, response, { status: 200, ...json(JSON.stringify(feed.state())) });
+      end(request, response, { status: 200, ...json(memory().json) });
     } else if (path === ROUTES.changes) {
       openStream(request, response);
     } else if (path.startsWith(ROUTES.explain)) {
@@ -147,9 +148,20 @@ export async function serveDashboard(options: ServeOptions): Promise<DashboardSe
     }
   }
 
-  const server = createServer({ headersTimeout: 5_000, requestTimeout: 5_000 }, answer);
+  /** A defect costs one answer, never the process: that may have more important work. */
+  function answerOrFail(request: IncomingMessage, response: ServerResponse): void {
+    try {
+      answer(request, response);
+    } catch (error) {
+      if (response.headersSent) response.destroy();
+      else end(request, response, { status: 500, ...text(`This is a defect: ${String(error)}`) });
+    }
+  }
+
+  const server = createServer({ headersTimeout: 5_000, requestTimeout: 5_000 }, answerOrFail);
   server.maxConnections = CONNECTIONS;
   await listen(server, { host, port });
+  server.on("error", () => undefined);
   return {
     url: `http://${nameHost(host)}:${addressOf(server).port}/`,
     async close() {

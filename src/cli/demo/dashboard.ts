@@ -31,6 +31,7 @@ export async function openDemoDashboard(
     mode: "isthmus demo",
     policy: DEMO_LIVENESS,
     heartbeatMs: HEARTBEAT_MS,
+    onDefect: (defect) => context.error(`This is a defect, please report it: ${String(defect)}`),
   };
   const [usual, any] = PORTS;
   try {
