@@ -30,7 +30,7 @@ const MEASURED = {
       isCurrent: true,
       isHeard: true,
       silentMs: 40_000,
-      isDrained: false,
+      isDrained: true,
     },
   ],
   rejectionTotals: () => new Map([["west AddressNotDeclared", 3]]),
@@ -66,6 +66,8 @@ describe("metrics", () => {
       "isthmus_hub_contact_seconds 2",
       'isthmus_member_silent_seconds{cluster="east"} 1.5',
       'isthmus_member_silent_seconds{cluster="west"} 40',
+      'isthmus_member_drained{cluster="east"} 0',
+      'isthmus_member_drained{cluster="west"} 1',
       'isthmus_rejected_endpoints{cluster="west",reason="AddressNotDeclared"} 3',
     ]) {
       expect(body).toContain(`${line}\n`);

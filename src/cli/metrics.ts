@@ -94,6 +94,13 @@ export function createRegistry(state: AgentState): Registry {
       measured.members().map(({ cluster, silentMs }) => [{ cluster }, silentMs / 1_000] as const),
   );
   defineSeries(
+    "isthmus_member_drained",
+    "1 for a member that asks the others to lead their traffic elsewhere.",
+    ["cluster"],
+    (measured) =>
+      measured.members().map(({ cluster, isDrained }) => [{ cluster }, Number(isDrained)] as const),
+  );
+  defineSeries(
     "isthmus_rejected_endpoints",
     "What members share and this cluster does not take in.",
     ["cluster", "reason"],
