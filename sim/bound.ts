@@ -18,7 +18,9 @@ const SETTLE_AFTER_DEPARTURES_MS = 700_000;
 
 /** How long after the last fault everything may take. One that leaves is never most. */
 export function settleBoundMs({ steps }: Schedule): number {
-  const departures = steps.filter((step) => "member" in step && step.member !== "join");
+  const departures = steps.filter(
+    (step) => "member" in step && (step.member === "leave" || step.member === "rename"),
+  );
   return departures.length < 2 ? SETTLE_MS : SETTLE_AFTER_DEPARTURES_MS;
 }
 

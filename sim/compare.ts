@@ -72,6 +72,7 @@ function offerOf(site: Site, objects: Objects | undefined, key: string): Offer {
     serviceExport: objects?.exports.get(key),
     service: objects?.services.get(key),
     slices: objects === undefined ? [] : ownSlices(objects, key as ServiceKey),
+    isDrained: objects?.isDrained === true,
   };
 }
 

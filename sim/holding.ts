@@ -1,5 +1,6 @@
 // Holdings: one cluster in, everything in it that bears on services across clusters out, and whose each thing is.
 
+import { CLUSTER_PROPERTY } from "../src/api/about.ts";
 import {
   ENDPOINT_SLICE,
   type EndpointSlice,
@@ -14,6 +15,7 @@ import {
   type ServiceImport,
 } from "../src/api/mcs.ts";
 import {
+  DRAIN_PROPERTY,
   KUBE_SERVICE_NAME_LABEL,
   MANAGED_BY_LABEL,
   MANAGED_LABEL,
@@ -32,6 +34,7 @@ export interface Objects {
   readonly exports: ReadonlyMap<string, ServiceExport>;
   readonly imports: ReadonlyMap<string, ServiceImport>;
   readonly slices: readonly EndpointSlice[];
+  readonly isDrained: boolean;
 }
 
 export async function readObjects(store: Store): Promise<Objects> {
@@ -43,6 +46,7 @@ export async function readObjects(store: Store): Promise<Objects> {
     exports: await byKey(SERVICE_EXPORT),
     imports: await byKey(SERVICE_IMPORT),
     slices: (await store.list(ENDPOINT_SLICE)).items.map(strip),
+    isDrained: (await store.get(CLUSTER_PROPERTY, { name: DRAIN_PROPERTY })) !== undefined,
   };
 }
 

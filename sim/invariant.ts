@@ -17,6 +17,8 @@ import type { Condition, KubeObject } from "../src/api/object.ts";
 import type { Change } from "../src/embedded/storage.ts";
 import { Bound } from "./bound.ts";
 import { Claims } from "./claim.ts";
+import type { Fault } from "./fault.ts";
+import { LastEndpoints } from "./lastendpoint.ts";
 
 type Report = (rule: string, sentence: string) => void;
 
@@ -38,6 +40,7 @@ export class Invariants {
 
   readonly #bound: Bound;
   readonly #claims: Claims;
+  readonly #last: LastEndpoints;
   #isClaiming = false;
   /** Addresses that somebody claimed and does not have. */
   readonly #lies = new Set<string>();
@@ -52,6 +55,11 @@ export class Invariants {
       (rule, sentence) => {
         if (this.#isClaiming) report(rule, sentence);
       },
+      nowMs,
+      (id) => this.#clusters.get(id),
+    );
+    this.#last = new LastEndpoints(
+      (sentence) => report("a drain takes nobody's last endpoint", sentence),
       nowMs,
       (id) => this.#clusters.get(id),
     );
@@ -70,6 +78,14 @@ export class Invariants {
     this.#troubled.add(cluster);
   }
 
+  noteFault(fault: Fault): void {
+    this.#last.noteFault(fault);
+  }
+
+  noteDrain(cluster: number): void {
+    this.#last.noteDrain(cluster);
+  }
+
   noteId(cluster: number, id: ClusterId): void {
     this.#clusters.set(id, cluster);
   }
@@ -83,6 +99,7 @@ export class Invariants {
       case "endpointslices.discovery.k8s.io":
         this.#checkSlice(cluster, change);
         this.#bound.noteSlice(cluster, change);
+        this.#last.noteSlice(cluster, change, isAgent);
         return;
       case "serviceimports.multicluster.x-k8s.io":
         this.#checkImport(cluster, change);
@@ -137,6 +154,8 @@ export class Invariants {
     if (resource === "endpointslices.discovery.k8s.io" && previous !== undefined) {
       const source = this.#clusters.get(previous.metadata.labels?.[SOURCE_CLUSTER_LABEL] ?? "");
       if (source === undefined || (source !== cluster && this.#troubled.has(source))) return;
+      // Used again while others are away, and not any more when they are back.
+      if (this.#last.wasDrained(source) && type !== "DELETED") return;
       if (type === "DELETED") complain("deleted slice");
       const left = new Set(usableIn(object as EndpointSlice));
       const lost = usableIn(previous as EndpointSlice).filter((each) => !left.has(each));

@@ -8,11 +8,12 @@ import { MUTANTS } from "./mutation/mutants.ts";
 import { printHunts } from "./mutation/table.ts";
 import { createProgress } from "./progress.ts";
 import { renderBroken, renderTotals, Totals } from "./report.ts";
-import { drawSchedule, type Part } from "./schedule.ts";
+import { drawWorld } from "./drain.ts";
+import type { Part } from "./schedule.ts";
 import type { Answer, Order } from "./worker.ts";
 
-const USAGE = `usage: npm run simulate -- [--seeds 1000] [--from 1] [--jobs n] [--all]
-       npm run simulate -- --seed n [--steps 1,2,3] [--absent 0,1] [--trace]
+const USAGE = `usage: npm run simulate -- [--seeds 1000] [--from 1] [--jobs n] [--all] [--drains]
+       npm run simulate -- --seed n [--drains] [--steps 1,2,3] [--absent 0,1] [--trace]
        npm run simulate -- --mutants [--seeds 500]
 `;
 const SHRINK_BUDGET = 150;
@@ -39,6 +40,8 @@ interface CommandCall {
   readonly part: Partial<Part>;
   readonly trace: boolean;
   readonly mutants: boolean;
+  /** The same worlds, with clusters drained now and then. */
+  readonly drains: boolean;
 }
 
 async function huntMutants({ seeds, jobs }: CommandCall): Promise<number> {
@@ -68,14 +71,15 @@ async function runMany(call: CommandCall): Promise<number> {
   return totals.broken === 0 ? 0 : 1;
 }
 
-function* listOrders({ from, seeds }: CommandCall): Iterable<Order> {
-  for (let seed = from; seed < from + seeds; seed += 1) yield { seed };
+function* listOrders({ from, seeds, drains }: CommandCall): Iterable<Order> {
+  for (let seed = from; seed < from + seeds; seed += 1) yield { seed, hasDrains: drains };
 }
 
 async function replay(seed: number, call: CommandCall): Promise<number> {
-  const { steps = drawSchedule(seed).steps.map((_, at) => at), absent = [] } = call.part;
+  const { steps: whole } = drawWorld({ seed, hasDrains: call.drains });
+  const { steps = whole.map((_, at) => at), absent = [] } = call.part;
   const answers: Answer[] = [];
-  await runCrew([{ seed, part: { steps, absent }, isTraced: call.trace }], {
+  await runCrew([{ seed, hasDrains: call.drains, part: { steps, absent }, isTraced: call.trace }], {
     jobs: 1,
     shrinkBudget: 0,
     onAnswer: (answer) => {
@@ -108,6 +112,7 @@ function parseCall(args: string[]): CommandCall | undefined {
         all: { type: "boolean", default: false },
         trace: { type: "boolean", default: false },
         mutants: { type: "boolean", default: false },
+        drains: { type: "boolean", default: false },
       },
     });
     return {
@@ -122,6 +127,7 @@ function parseCall(args: string[]): CommandCall | undefined {
       },
       trace: values.trace,
       mutants: values.mutants,
+      drains: values.drains,
     };
   } catch {
     return undefined;

@@ -11,6 +11,8 @@ export interface Offer {
   readonly service: Service | undefined;
   /** Those of the Service. */
   readonly slices: readonly EndpointSlice[];
+  /** Others are asked to go elsewhere, if there is an elsewhere. */
+  readonly isDrained: boolean;
 }
 
 /** What is found in one cluster of one service. */
@@ -26,16 +28,17 @@ interface Exported {
   readonly serviceExport: ServiceExport;
   readonly service: Service;
   readonly slices: readonly EndpointSlice[];
+  readonly isDrained: boolean;
 }
 
 /** Oldest first; of the same age, by cluster (R20). */
 function orderExports(offers: readonly Offer[]): readonly Exported[] {
-  const valid = offers.flatMap(({ cluster, serviceExport, service, slices }) => {
+  const valid = offers.flatMap(({ cluster, serviceExport, service, slices, isDrained }) => {
     if (serviceExport === undefined || service === undefined) return [];
     if (isGoing(serviceExport) || isGoing(service)) return [];
     return service.spec?.type === "ExternalName"
       ? []
-      : [{ cluster, serviceExport, service, slices }];
+      : [{ cluster, serviceExport, service, slices, isDrained }];
   });
   const rank = ({ serviceExport, cluster }: Exported): string =>
     `${serviceExport.metadata.creationTimestamp} ${cluster}`;
@@ -93,12 +96,30 @@ export function expectImport(offers: readonly Offer[]): readonly string[] {
     `ports ${texts.join()}`,
     "Ready True",
     ...(isHeadless ? [] : [`service ${texts.join()} ${affinity}`, "its address is shown"]),
-    ...ordered.flatMap((source) => expectEndpoints(source, ports)),
+    ...expectEndpoints(ordered, ports),
   ].toSorted();
 }
 
+function expectEndpoints(
+  sources: readonly Exported[],
+  merged: readonly ServicePort[],
+): readonly string[] {
+  const offered = sources.flatMap((source) =>
+    usableSlices(source, merged).map((slice) => ({ source, slice })),
+  );
+  const served = new Set(
+    offered.flatMap(({ source, slice }) =>
+      source.isDrained || !hasReady(slice) ? [] : routesOf(slice),
+    ),
+  );
+  return offered.flatMap(({ source: { cluster, isDrained }, slice }) => {
+    const isLeft = isDrained && routesOf(slice).every((route) => served.has(route));
+    return describeEndpoints(cluster, isLeft ? leave(slice) : slice);
+  });
+}
+
 /** Only by ports that lead where the import says they do (R28). */
-function expectEndpoints(source: Exported, merged: readonly ServicePort[]): readonly string[] {
+function usableSlices(source: Exported, merged: readonly ServicePort[]): readonly EndpointSlice[] {
   const own = (source.service.spec?.ports ?? []).filter((port) =>
     merged.some(
       (kept) =>
@@ -108,8 +129,25 @@ function expectEndpoints(source: Exported, merged: readonly ServicePort[]): read
   const names = new Set(own.map(nameOf));
   return source.slices.flatMap((slice) => {
     const ports = (slice.ports ?? []).filter((port) => names.has(nameOf(port)));
-    return ports.length === 0 ? [] : describeEndpoints(source.cluster, { ...slice, ports });
+    return ports.length === 0 ? [] : [{ ...slice, ports }];
   });
+}
+
+function hasReady({ endpoints }: EndpointSlice): boolean {
+  return (endpoints ?? []).some(({ conditions }) => conditions?.ready !== false);
+}
+
+/** Of one family: every slice of a simulated world is of the same. */
+function routesOf({ ports }: EndpointSlice): readonly string[] {
+  return (ports ?? []).map(nameOf);
+}
+
+function leave(slice: EndpointSlice): EndpointSlice {
+  const endpoints = (slice.endpoints ?? []).map((endpoint) => ({
+    ...endpoint,
+    conditions: { ...endpoint.conditions, ready: false, serving: false },
+  }));
+  return { ...slice, endpoints };
 }
 
 function describeEndpoints(cluster: string, slice: EndpointSlice): readonly string[] {

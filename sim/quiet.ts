@@ -42,6 +42,9 @@ export async function findUnrest(world: World): Promise<readonly string[]> {
   const members = world.sites.filter(({ id }) => id !== undefined);
   unrest.push(...compareWithModel(members, all));
   const shared = new Map<ServiceKey, Contribution[]>();
+  const drained = new Set<string>(
+    members.flatMap((site) => (all.get(site)?.isDrained === true ? (site.id ?? []) : [])),
+  );
   for (const site of members) {
     for (const contribution of contributionsOf(site, all.get(site))) {
       const { service } = contribution.share;
@@ -52,7 +55,7 @@ export async function findUnrest(world: World): Promise<readonly string[]> {
     const objects = all.get(site);
     if (objects === undefined) continue;
     if (site.id === undefined) unrest.push(...findRemains(site, objects));
-    else unrest.push(...findDifferences(site.id, objects, shared));
+    else unrest.push(...findDifferences(site.id, objects, { shared, drained }));
     if (site.running !== undefined && !site.running.agent.isIdle()) {
       unrest.push(`the work queues of ${site.id} are not empty`);
     }
@@ -116,8 +119,13 @@ function overTheWire(contribution: Contribution): Contribution {
 function findDifferences(
   cluster: ClusterId,
   objects: Objects,
-  shared: ReadonlyMap<ServiceKey, readonly Contribution[]>,
+  clusterset: {
+    readonly shared: ReadonlyMap<ServiceKey, readonly Contribution[]>;
+    /** Ids. */
+    readonly drained: ReadonlySet<string>;
+  },
 ): readonly string[] {
+  const { shared, drained } = clusterset;
   const unrest: string[] = [];
   const services = new Set<ServiceKey>([...shared.keys(), ...importedServices(objects)]);
   for (const service of services) {
@@ -139,7 +147,7 @@ function findDifferences(
       makesNamespace: false,
       contributions,
       rejections: [],
-      livenessOf: () => "live",
+      livenessOf: (source) => (drained.has(source) ? "drained" : "live"),
       isAwaited: () => false,
       isComplete: true,
       observed: {

@@ -1,6 +1,7 @@
 // Report: outcomes in, words for a person out. Pure.
 
-import { drawSchedule, takePart } from "./schedule.ts";
+import { drawWorld } from "./drain.ts";
+import { takePart } from "./schedule.ts";
 import type { Answer } from "./worker.ts";
 
 /** Sums over many worlds. */
@@ -27,8 +28,8 @@ export class Totals {
 
 const MOST_SENTENCES = 6;
 
-export function renderBroken({ seed, outcome, part }: Answer): string {
-  const whole = drawSchedule(seed);
+export function renderBroken({ seed, hasDrains = false, outcome, part }: Answer): string {
+  const whole = drawWorld({ seed, hasDrains });
   const kept = part ?? { steps: whole.steps.map((_, at) => at), absent: [] };
   const isWhole = kept.steps.length === whole.steps.length && kept.absent.length === 0;
   const { steps, setting } = takePart(whole, kept);
@@ -43,7 +44,7 @@ export function renderBroken({ seed, outcome, part }: Answer): string {
       : []),
     `${setting.clusters} clusters, ${steps.length} of ${whole.steps.length} steps:`,
     ...steps.map((step) => `  ${JSON.stringify(step)}`),
-    `replay: npm run simulate -- --seed ${seed}${isWhole ? "" : ` --steps ${kept.steps.join(",")}`}${kept.absent.length === 0 ? "" : ` --absent ${kept.absent.join(",")}`} --trace`,
+    `replay: npm run simulate -- --seed ${seed}${hasDrains ? " --drains" : ""}${isWhole ? "" : ` --steps ${kept.steps.join(",")}`}${kept.absent.length === 0 ? "" : ` --absent ${kept.absent.join(",")}`} --trace`,
   ];
   return `${lines.join("\n")}\n`;
 }

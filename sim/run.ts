@@ -1,6 +1,9 @@
 // Run: a schedule in, what came of it out: broken rules, the hash of all that happened, counts. The same schedule has the
 // same outcome, on any machine.
 
+import { CLUSTER_PROPERTY } from "../src/api/about.ts";
+import { DRAIN_PROPERTY } from "../src/api/names.ts";
+import { renderDrain } from "../src/core/drain.ts";
 import { act } from "./action.ts";
 import { settleBoundMs } from "./bound.ts";
 import { findUsable } from "./compare.ts";
@@ -131,6 +134,15 @@ async function take(run: Run, step: Step): Promise<void> {
     case "rename":
       await world.leave(site);
       await world.join(site, true);
+      return;
+    case "drain":
+      run.observation.invariants.noteDrain(site.index);
+      await site.store.apply(CLUSTER_PROPERTY, renderDrain("maintenance"), {
+        fieldManager: "user",
+      });
+      return;
+    case "undrain":
+      await site.store.delete(CLUSTER_PROPERTY, { name: DRAIN_PROPERTY });
   }
 }
 
@@ -141,6 +153,7 @@ function inflict(run: Run, fault: Fault): void {
   const trouble = troubleOf(fault);
   const victim = victimOf(fault);
   if (victim !== undefined) run.observation.invariants.noteTrouble(victim);
+  run.observation.invariants.noteFault(fault);
   if (trouble !== undefined && "to" in fault && "forMs" in fault) {
     const end = world.site(fault.cluster).lines[fault.to].add(trouble);
     time.schedule(fault.forMs, end);

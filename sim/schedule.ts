@@ -29,7 +29,9 @@ export type Membership =
   | { readonly member: "join"; readonly cluster: number }
   | { readonly member: "leave"; readonly cluster: number }
   /** Leaves, and joins under another id. */
-  | { readonly member: "rename"; readonly cluster: number };
+  | { readonly member: "rename"; readonly cluster: number }
+  /** Its traffic is to go elsewhere, or not any more: sim/drain.ts. */
+  | { readonly member: "drain" | "undrain"; readonly cluster: number };
 
 export type Step = { readonly atMs: number } & (Action | Fault | Lie | Membership);
 

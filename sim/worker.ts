@@ -3,12 +3,15 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { raiseGuard } from "./guard.ts";
 import { type Outcome, runSchedule } from "./run.ts";
-import { drawSchedule, type Part, type Schedule, takePart } from "./schedule.ts";
+import { drawWorld } from "./drain.ts";
+import { type Part, type Schedule, takePart } from "./schedule.ts";
 import { shrink } from "./shrink.ts";
 import { type Definitions, prepareDefinitions } from "./world.ts";
 
 export interface Order {
   readonly seed: number;
+  /** With clusters drained now and then. */
+  readonly hasDrains?: boolean;
   /** Absent: the whole schedule. */
   readonly part?: Part;
   readonly isTraced?: boolean;
@@ -16,6 +19,7 @@ export interface Order {
 
 export interface Answer {
   readonly seed: number;
+  readonly hasDrains?: boolean;
   readonly outcome: Omit<Outcome, "schedule">;
   /** What is left of the schedule when rules were broken. */
   readonly part?: Part;
@@ -51,16 +55,16 @@ async function runGuarded(
 }
 
 async function answer(
-  { seed, part, isTraced }: Order,
+  { seed, part, isTraced, hasDrains = false }: Order,
   definitions: Definitions,
   { shrinkBudget }: WorkerOptions,
 ): Promise<Answer> {
-  const whole = drawSchedule(seed);
+  const whole = drawWorld({ seed, hasDrains });
   const schedule = part === undefined ? whole : takePart(whole, part);
   const trace: string[] | undefined = isTraced === true ? [] : undefined;
   const { schedule: _, ...outcome } = await runGuarded(schedule, definitions, trace);
   const [first] = outcome.violations;
-  const told = { seed, outcome, ...(trace === undefined ? {} : { trace }) };
+  const told = { seed, hasDrains, outcome, ...(trace === undefined ? {} : { trace }) };
   if (first === undefined || part !== undefined || shrinkBudget === 0) return told;
   const breaks = async (smaller: Schedule): Promise<boolean> => {
     const { violations } = await runGuarded(smaller, definitions);

@@ -1,7 +1,7 @@
 // Hunt: a mutant and seeds in; the first world that it is found in out, and the rule that it breaks there.
 
 import { runCrew } from "../crew.ts";
-import type { Answer } from "../worker.ts";
+import type { Answer, Order } from "../worker.ts";
 import { bundleMutant } from "./bundle.ts";
 import type { Mutant } from "./mutant.ts";
 
@@ -23,7 +23,7 @@ export async function hunt(
   options: { readonly jobs: number },
 ): Promise<Hunted> {
   const state: { find: Find | undefined; worlds: number } = { find: undefined, worlds: 0 };
-  await runCrew(toOrders(seeds), {
+  await runCrew(toOrders(mutant, seeds), {
     jobs: options.jobs,
     code: await bundleMutant(mutant),
     shrinkBudget: 0,
@@ -38,8 +38,8 @@ export async function hunt(
   return state;
 }
 
-function* toOrders(seeds: Iterable<number>): Iterable<{ readonly seed: number }> {
-  for (const seed of seeds) yield { seed };
+function* toOrders({ hasDrains = false }: Mutant, seeds: Iterable<number>): Iterable<Order> {
+  for (const seed of seeds) yield { seed, hasDrains };
 }
 
 /** The seed that is known to show it, then those of any simulation. */

@@ -12,4 +12,6 @@ export interface Mutant {
   readonly to: string;
   /** A world that shows it. Others do, too: it is where the search begins. */
   readonly seed: number;
+  /** Only in worlds where clusters are drained. */
+  readonly hasDrains?: boolean;
 }

@@ -1,6 +1,7 @@
 // Mutants of the flow between clusters: what is shared, what is taken away, whom to believe. Each is a mistake that somebody
 // could make, or made.
 
+import { DRAIN_MUTANTS } from "./drainMutants.ts";
 import type { Mutant } from "./mutant.ts";
 import { RUNTIME_MUTANTS } from "./runtimeMutants.ts";
 
@@ -200,4 +201,4 @@ const FLOW_MUTANTS: readonly Mutant[] = [
   },
 ];
 
-export const MUTANTS: readonly Mutant[] = [...FLOW_MUTANTS, ...RUNTIME_MUTANTS];
+export const MUTANTS: readonly Mutant[] = [...FLOW_MUTANTS, ...RUNTIME_MUTANTS, ...DRAIN_MUTANTS];
