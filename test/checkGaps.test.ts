@@ -1,6 +1,7 @@
 // What check says where there is no hub, where two clusters cannot be told apart, and where little can be read.
 
 import { expect, test } from "vitest";
+import { HUB_CRDS } from "../src/api/crds.ts";
 import type { ClusterId } from "../src/api/names.ts";
 import { runChecks } from "../src/core/check/checkup.ts";
 import { answered, unread } from "../src/core/check/inspection.ts";
@@ -42,6 +43,26 @@ test("two clusters of one id fail, and the second takes part in nothing", () => 
   });
   expect(resultOf(report, "identity/unique")).toMatchObject({ state: "fail" });
   expect(resultOf(report, "identity/unique").found).toContain('twin goes by the id "east"');
+});
+
+test("a cluster that is only a hub is asked for nothing that members need", () => {
+  const found = answered(new Map(HUB_CRDS.map((crd) => [crd.metadata.name!, crd])));
+  const bare = anInspection("hub", {
+    crds: { found, served: [], unknown: [] },
+    identity: answered(undefined),
+  });
+  const { hub: _, ...sighting } = aSighting("hub", { cluster: undefined });
+  const report = runChecks({
+    observation: { sightings: [sighting], nowMs: NOW_MS },
+    inspections: [bare],
+  });
+  expect(troubles(report)).toEqual([]);
+  expect(resultOf(report, "crds/installed").found).toContain("it is a hub, and no member");
+  const old = { ...bare, version: answered("v1.29.1") };
+  const observation = { sightings: [sighting], nowMs: NOW_MS };
+  expect(troubles(runChecks({ observation, inspections: [old] }))).toEqual([
+    "fail versions/kubernetes hub",
+  ]);
 });
 
 test("whatever cannot be read is a warning, never a pass or a failure", () => {

@@ -7,6 +7,7 @@ import {
   EVENT,
   LEASE,
   NODE,
+  type Node,
   POD,
   type Pod,
   SERVICE_CIDR,
@@ -96,7 +97,8 @@ export async function gatherObjects(options: SightOptions): Promise<GatheredObje
   await keep(CLUSTER_ROLE, {}, isOurs);
   await keep(CLUSTER_ROLE_BINDING, {}, isOurs);
   await keep(SERVICE_CIDR, {});
-  await keep(NODE, {});
+  const nodes = await keep(NODE, {});
+  if (nodes.length > 0) objects.set(NODE.plural, nodes.map(shortenNode));
   await keep(EVENT, { most: EVENTS_MAX }, ({ involvedObject }) =>
     TOLD_KINDS.has(involvedObject.kind ?? ""),
   );
@@ -107,6 +109,13 @@ export async function gatherObjects(options: SightOptions): Promise<GatheredObje
     return (await store.get(CONFIG_MAP, { namespace, name }, { signal: bound }))?.data?.[configKey];
   });
   return { objects, corefile, pods, leftOut };
+}
+
+/** Where it is and which addresses it was given; the rest is long, and nobody's business. */
+function shortenNode({ apiVersion, kind, metadata, spec }: Node): Node {
+  const { name = "", labels = {} } = metadata;
+  const { podCIDRs = [] } = spec ?? {};
+  return { apiVersion, kind, metadata: { name, labels }, spec: { podCIDRs } };
 }
 
 /** Which versions are there; their schemas are long, and in crds/ of the release that the labels name. */

@@ -1,13 +1,12 @@
 // Check: everything that was read in, one result for each check and cluster out, group by group. Says what was found; prints and
 // reads nothing.
 
-import { HUB_CRDS } from "../../api/crds.ts";
 import type { ClusterId } from "../../api/names.ts";
 import { type ClusterRecord, type Clusterset, indexClusterset } from "../clusterset/record.ts";
 import { idOf, isBlind } from "../clusterset/sighting.ts";
 import { viewClusterset } from "../clusterset/view.ts";
 import { checkAccess } from "./access.ts";
-import { checkCrds, nameOf } from "./crd.ts";
+import { checkCrds, holdsHub, isHubOnly } from "./crd.ts";
 import { checkDns } from "./dns.ts";
 import { checkKnown, checkMember, checkUnique } from "./identity.ts";
 import type { Checkup, Inspection, RangeFacts } from "./inspection.ts";
@@ -28,8 +27,9 @@ export interface CheckReport {
 
 export function runChecks(checkup: Checkup): CheckReport {
   const { observation, inspections } = checkup;
-  const set = indexClusterset(observation);
-  const view = viewClusterset(observation);
+  const members = withoutHubs(checkup);
+  const set = indexClusterset(members.observation);
+  const view = viewClusterset(members.observation);
   const inspected = new Map<ClusterId, Inspection>();
   const single: CheckResult[] = [];
   for (const [at, sighting] of observation.sightings.entries()) {
@@ -49,7 +49,7 @@ export function runChecks(checkup: Checkup): CheckReport {
     ...single,
     ...checkHub(set),
     ...set.records.flatMap((record) => checkRecord(set, record, inspected.get(record.id))),
-    ...checkUnique(set, checkup),
+    ...checkUnique(set, members),
     ...checkMemberLeases(set, view),
     ...checkOverlaps(set, ranges),
     ...checkHubOrphans(set),
@@ -61,6 +61,18 @@ export function runChecks(checkup: Checkup): CheckReport {
     sorted.filter((result) => result.state === state).length;
   const counts = { pass: countOf("pass"), warn: countOf("warn"), fail: countOf("fail") };
   return { well: counts.fail === 0, counts, checks: sorted };
+}
+
+/** A cluster that is only a hub takes part in nothing. */
+function withoutHubs({ observation, inspections }: Checkup): Checkup {
+  const isMember = (_: unknown, at: number): boolean => {
+    const inspection = inspections[at];
+    return inspection === undefined || !isHubOnly(inspection.crds);
+  };
+  return {
+    observation: { ...observation, sightings: observation.sightings.filter(isMember) },
+    inspections: inspections.filter(isMember),
+  };
 }
 
 function checkAnswer(cluster: string, problem: string | undefined): CheckResult {
@@ -93,9 +105,13 @@ function checkOne(
   takenFor: ClusterId | undefined,
 ): readonly CheckResult[] {
   const { crds, access, aheadMs, dns, proxy, version } = inspection;
-  const isHub =
-    crds.found.isRead &&
-    HUB_CRDS.some((crd) => crds.found.isRead && crds.found.value.has(nameOf(crd)));
+  if (isHubOnly(crds)) {
+    return [
+      ...checkCrds(cluster, crds),
+      checkSkew(cluster, aheadMs),
+      checkKubernetes(cluster, version, true),
+    ];
+  }
   return [
     ...checkCrds(cluster, crds),
     ...checkAccess(cluster, access),
@@ -103,7 +119,7 @@ function checkOne(
     checkSkew(cluster, aheadMs),
     ...checkDns(cluster, dns),
     checkProxy(cluster, proxy),
-    checkKubernetes(cluster, version, isHub),
+    checkKubernetes(cluster, version, holdsHub(crds)),
   ];
 }
 

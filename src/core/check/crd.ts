@@ -13,8 +13,9 @@ const INSTALL =
 export function checkCrds(cluster: string, facts: CrdFacts): readonly CheckResult[] {
   const { found } = facts;
   if (!found.isRead) return checkServed(cluster, facts, found);
-  const isHub = HUB_CRDS.some((crd) => found.value.has(nameOf(crd)));
-  const wanted = isHub ? [...MEMBER_CRDS, ...HUB_CRDS] : MEMBER_CRDS;
+  const isHub = holdsHub(facts);
+  const isOnlyHub = isHubOnly(facts);
+  const wanted = [...(isOnlyHub ? [] : MEMBER_CRDS), ...(isHub ? HUB_CRDS : [])];
   const there = wanted.flatMap((crd) => {
     const existing = found.value.get(nameOf(crd));
     return existing === undefined ? [] : [{ crd, existing }];
@@ -31,12 +32,27 @@ export function checkCrds(cluster: string, facts: CrdFacts): readonly CheckResul
           ),
           next:
             missing.length > 0
-              ? INSTALL
+              ? `${INSTALL}${isHub ? ' Those of a hub come with "isthmus hub init".' : ""}`
               : 'Wait a moment; if it stays, "kubectl describe crd" says in its conditions what the API server has against it.',
         })
-      : pass("crds/installed", { cluster, found: `${list(kindsOf(wanted))} are installed.` }),
+      : pass("crds/installed", {
+          cluster,
+          found: `${list(kindsOf(wanted))} are installed${isOnlyHub ? ": it is a hub, and no member" : ""}.`,
+        }),
     ...(there.length === 0 ? [] : [checkCurrent(cluster, there)]),
   ];
+}
+
+export function holdsHub({ found }: CrdFacts): boolean {
+  return found.isRead && HUB_CRDS.some((crd) => found.value.has(nameOf(crd)));
+}
+
+/** Others meet here; nothing is exported from it or imported into it, so nothing of a member is asked for. */
+export function isHubOnly(facts: CrdFacts): boolean {
+  const { found } = facts;
+  return (
+    holdsHub(facts) && found.isRead && !MEMBER_CRDS.some((crd) => found.value.has(nameOf(crd)))
+  );
 }
 
 function checkCurrent(
