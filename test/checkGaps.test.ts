@@ -45,6 +45,28 @@ test("two clusters of one id fail, and the second takes part in nothing", () => 
   expect(resultOf(report, "identity/unique").found).toContain('twin goes by the id "east"');
 });
 
+test("services that may not be listed are neither without orphans nor without labels", () => {
+  const problem = "You may not list services of all namespaces.";
+  const report = check({ sighting: { unread: ["services"], problems: [problem] } });
+  expect(troubles(report)).toEqual(["warn proxy/services east", "warn orphans/services east"]);
+  expect(resultOf(report, "proxy/services", "east").found).toBe(`It cannot be told: ${problem}`);
+});
+
+test("ranges of nodes that may not be listed are not taken for none", () => {
+  const { hub: _, ...east } = aSighting("east");
+  const { hub: __, ...west } = aSighting("west");
+  const ranges = { ...RANGES, podCIDRs: unread("You may not list nodes.") };
+  const report = runChecks({
+    observation: { sightings: [east, west], nowMs: NOW_MS },
+    inspections: [anInspection("east", { ranges }), anInspection("west", { ranges })],
+  });
+  expect(resultOf(report, "cidrs/overlap")).toMatchObject({
+    state: "warn",
+    found:
+      "Which ranges the pods of east and west are in cannot be told. None was declared, and nodes do not tell: You may not list nodes.",
+  });
+});
+
 test("a cluster that is only a hub is asked for nothing that members need", () => {
   const found = answered(new Map(HUB_CRDS.map((crd) => [crd.metadata.name!, crd])));
   const bare = anInspection("hub", {

@@ -2,7 +2,12 @@
 // reads nothing.
 
 import type { ClusterId } from "../../api/names.ts";
-import { type ClusterRecord, type Clusterset, indexClusterset } from "../clusterset/record.ts";
+import {
+  type ClusterRecord,
+  type Clusterset,
+  hasRead,
+  indexClusterset,
+} from "../clusterset/record.ts";
 import { idOf, isBlind } from "../clusterset/sighting.ts";
 import { viewClusterset } from "../clusterset/view.ts";
 import { checkAccess } from "./access.ts";
@@ -11,10 +16,10 @@ import { checkDns } from "./dns.ts";
 import { checkKnown, checkMember, checkUnique } from "./identity.ts";
 import type { Checkup, Inspection, RangeFacts } from "./inspection.ts";
 import { checkAgentLease, checkMemberLeases } from "./lease.ts";
-import { checkHubOrphans, checkOrphans } from "./orphan.ts";
+import { checkHubOrphans, checkOrphans, sayUnread } from "./orphan.ts";
 import { checkDerivedLabels, checkProxy } from "./proxy.ts";
 import { checkDeclared, checkOverlaps } from "./range.ts";
-import { CHECKS, type CheckResult, type CheckState, fail, pass } from "./result.ts";
+import { cannotTell, CHECKS, type CheckResult, type CheckState, fail, pass } from "./result.ts";
 import { checkSkew } from "./skew.ts";
 import { checkAgents, checkKubernetes } from "./version.ts";
 
@@ -136,7 +141,9 @@ function checkRecord(
     ...checkMember(set, record),
     ...(isJoined ? [checkAgentLease(record, inspection.agentLease, set.observation.nowMs)] : []),
     ...(member === undefined ? [] : [checkDeclared(member, id, inspection.ranges)]),
-    checkDerivedLabels(id, [...services.values()].filter(isDerivedName)),
+    hasRead(record, "services")
+      ? checkDerivedLabels(id, [...services.values()].filter(isDerivedName))
+      : cannotTell("proxy/services", sayUnread(record), { cluster: id }),
     ...checkOrphans(set, record),
   ];
 }

@@ -4,7 +4,7 @@ import type { CustomResourceDefinition } from "../../api/builtin.ts";
 import { HUB_CRDS, MEMBER_CRDS } from "../../api/crds.ts";
 import { list } from "../clusterset/explanation.ts";
 import { type CrdPlan, planCrdInstall } from "../crd.ts";
-import type { CrdFacts } from "./inspection.ts";
+import type { CrdFacts, Unread } from "./inspection.ts";
 import { cannotTell, type CheckResult, fail, pass, warn } from "./result.ts";
 
 const INSTALL =
@@ -103,7 +103,7 @@ function checkCurrent(
 function checkServed(
   cluster: string,
   { served, unknown }: CrdFacts,
-  found: { readonly isRead: false; readonly why: string },
+  found: Unread,
 ): readonly CheckResult[] {
   const hidden = cannotTell("crds/current", found, { cluster });
   if (unknown.length > 0) {

@@ -5,16 +5,19 @@ import type { CustomResourceDefinition, Lease, Pod } from "../../api/builtin.ts"
 import type { ClusterId, Parsed } from "../../api/names.ts";
 import type { Observation } from "../clusterset/sighting.ts";
 
-export type Answer<T> =
-  | { readonly isRead: true; readonly value: T }
-  /** `why` is a sentence for people, with what to do where that is known. */
-  | { readonly isRead: false; readonly why: string };
+export type Answer<T> = { readonly isRead: true; readonly value: T } | Unread;
+
+export interface Unread {
+  readonly isRead: false;
+  /** A sentence for people, with what to do where that is known. */
+  readonly why: string;
+}
 
 export function answered<T>(value: T): Answer<T> {
   return { isRead: true, value };
 }
 
-export function unread(why: string): Answer<never> {
+export function unread(why: string): Unread {
   return { isRead: false, why };
 }
 

@@ -17,17 +17,29 @@ import { list, nameKeeper } from "../clusterset/explanation.ts";
 import { type ClusterRecord, type Clusterset, hasRead, keyOf } from "../clusterset/record.ts";
 import { findStandings } from "../clusterset/view.ts";
 import { compareText } from "../order.ts";
-import { type CheckCode, type CheckResult, pass, warn } from "./result.ts";
+import type { Unread } from "./inspection.ts";
+import { cannotTell, type CheckCode, type CheckResult, pass, warn } from "./result.ts";
 
 const SHOWN = 5;
 
 /** Of a cluster that answered. */
 export function checkOrphans(set: Clusterset, record: ClusterRecord): readonly CheckResult[] {
   return [
-    ...(hasRead(record, "serviceImports") ? [checkImports(set, record)] : []),
-    ...(hasRead(record, "serviceImports", "services") ? [checkServices(record)] : []),
-    ...(hasRead(record, "serviceImports", "slices") ? [checkSlices(set, record)] : []),
+    hasRead(record, "serviceImports")
+      ? checkImports(set, record)
+      : cannotTell("orphans/imports", sayUnread(record), { cluster: record.id }),
+    hasRead(record, "serviceImports", "services")
+      ? checkServices(record)
+      : cannotTell("orphans/services", sayUnread(record), { cluster: record.id }),
+    hasRead(record, "serviceImports", "slices")
+      ? checkSlices(set, record)
+      : cannotTell("orphans/slices", sayUnread(record), { cluster: record.id }),
   ];
+}
+
+/** Why something of a cluster that answered is not there to be looked at. */
+export function sayUnread({ sighting }: ClusterRecord): Unread {
+  return { isRead: false, why: sighting?.problems[0] ?? "Not all of it could be read." };
 }
 
 function checkImports(set: Clusterset, record: ClusterRecord): CheckResult {

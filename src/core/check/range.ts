@@ -34,17 +34,22 @@ export function checkOverlaps(
       }),
     );
   }
+  if (all.length < 2) {
+    return [pass(code, { found: "There is no other cluster to compare ranges with." })];
+  }
   if (unknown.length > 0) {
+    const reasons = unknown.map((id) => facts.get(id)?.podCIDRs);
+    const hidden = reasons.find((answer) => answer?.isRead === false);
+    const why =
+      hidden?.isRead === false
+        ? `None was declared, and nodes do not tell: ${hidden.why}`
+        : "None was declared, and no node names one.";
     return [
       warn(code, {
-        found: `Which addresses the pods of ${list(unknown)} have cannot be told: no node names a range, and none was declared.`,
+        found: `Which ranges the pods of ${list(unknown)} are in cannot be told. ${why}`,
         next: "Compare them by hand: pods of two clusters must never have the same address.",
       }),
     ];
-  }
-  if (all.length < 2) {
-    const found = "There is no other cluster to compare its ranges with.";
-    return [pass(code, { found: all.length === 0 ? "There is nothing to compare." : found })];
   }
   return [pass(code, { found: `The pod ranges of ${list(all.map(({ id }) => id))} are apart.` })];
 }

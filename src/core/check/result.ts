@@ -1,7 +1,7 @@
 // Check: the shape of a result, and the registry of all checks: a stable code each, which is also the anchor of its section in
 // docs/check.md. A test holds the two equal.
 
-import type { Answer } from "./inspection.ts";
+import type { Unread } from "./inspection.ts";
 
 export const CHECKS = {
   "api/answers": "the API server answers",
@@ -82,7 +82,7 @@ export function fail(code: CheckCode, words: Words): CheckResult {
 /** What could not be read is not bad, but nobody may take it for good. */
 export function cannotTell(
   code: CheckCode,
-  answer: Extract<Answer<unknown>, { readonly isRead: false }>,
+  answer: Unread,
   words: { readonly cluster?: string | undefined; readonly next?: string },
 ): CheckResult {
   return warn(code, { ...words, found: `It cannot be told: ${answer.why}` });
