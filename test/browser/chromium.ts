@@ -49,6 +49,8 @@ export const PHONE = { width: 360, height: 740 } as const;
 export async function openPage(url: string, options: BrowserContextOptions = {}): Promise<Page> {
   const running = await startBrowser();
   const context = await running.newContext({ viewport: WIDE, reducedMotion: "reduce", ...options });
+  // A busy machine takes its time; nothing is measured here.
+  context.setDefaultTimeout(60_000);
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on("pageerror", (error) => complaints.push(String(error)));

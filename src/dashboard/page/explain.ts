@@ -16,6 +16,8 @@ const ASKING: Explained = { state: "asking" };
 export function startExplaining(onAnswer: () => void): Explaining {
   let selected: string | undefined;
   let explained: Explained = ASKING;
+  let services: Model["services"] = new Map();
+  /** What the answer is about. */
   let seen: ServiceState | undefined;
   let isAsking = false;
   let isStale = false;
@@ -42,16 +44,16 @@ export function startExplaining(onAnswer: () => void): Explaining {
     select(key) {
       if (key === selected) return;
       selected = key;
-      seen = undefined;
+      seen = key === undefined ? undefined : services.get(key)?.value;
       explained = ASKING;
       void ask();
     },
-    look({ services }) {
+    look(model) {
+      ({ services } = model);
       const now = selected === undefined ? undefined : services.get(selected)?.value;
       if (now === seen) return;
-      const isFirst = seen === undefined;
       seen = now;
-      if (!isFirst) void ask();
+      void ask();
     },
     explained: () => explained,
   };
