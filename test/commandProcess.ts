@@ -1,4 +1,4 @@
-// Test tool: the `isthmus` command as a person meets it: a real process of the bundled file, what it prints, how it ends.
+// Test tool: commands as a person meets them, `isthmus` above all: a real process, what it prints, how it ends.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -13,6 +13,8 @@ export interface CommandProcess {
   output(): string;
   /** Resolves when the text has been printed; rejects when the process ends before. */
   prints(text: string): Promise<void>;
+  /** The same of whatever can be told from all that was printed. */
+  shows(isThere: (output: string) => boolean): Promise<void>;
   readonly exit: Promise<number | null>;
 }
 
@@ -31,16 +33,26 @@ export function bundleCommand(): StartCommand {
     command = await bundle(folder);
     return () => rmSync(folder, { recursive: true });
   });
-  return (args, temp, input = "ignore") => startCommand([command, ...args], temp, input);
+  return (args, temp, input = "ignore") =>
+    startProcess(process.execPath, [command, ...args], {
+      env: { PATH: process.env["PATH"], HOME: temp, TMPDIR: temp },
+      input,
+    });
 }
 
-function startCommand(
+export function startProcess(
+  file: string,
   args: readonly string[],
-  temp: string,
-  input: "ignore" | "pipe",
+  options: {
+    readonly env: NodeJS.ProcessEnv;
+    readonly input: "ignore" | "pipe";
+    readonly cwd?: string;
+  },
 ): CommandProcess {
-  const child = spawn(process.execPath, args, {
-    env: { PATH: process.env["PATH"], HOME: temp, TMPDIR: temp },
+  const { env, input, cwd } = options;
+  const child = spawn(file, args, {
+    env,
+    ...(cwd !== undefined && { cwd }),
     stdio: [input, "pipe", "pipe"],
     // A group of its own: who is left of it can be seen.
     detached: true,
@@ -57,18 +69,20 @@ function startCommand(
   child.stdout?.on("data", read);
   child.stderr?.on("data", read);
   const exit = new Promise<number | null>((resolve) => child.on("close", resolve));
+  const shows = (isThere: (output: string) => boolean, what = "what it should"): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const look = (): void => {
+        if (isThere(text)) resolve();
+      };
+      waiting.add(look);
+      look();
+      void exit.then(() => reject(new Error(`it ended without printing ${what}:\n${text}`)));
+    });
   return {
     process: child,
     output: () => text,
-    prints: (wanted) =>
-      new Promise((resolve, reject) => {
-        const look = (): void => {
-          if (text.includes(wanted)) resolve();
-        };
-        waiting.add(look);
-        look();
-        void exit.then(() => reject(new Error(`it ended without printing "${wanted}":\n${text}`)));
-      }),
+    prints: (wanted) => shows((output) => output.includes(wanted), `"${wanted}"`),
+    shows,
     exit,
   };
 }
