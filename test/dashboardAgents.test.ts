@@ -36,6 +36,18 @@ test("one joined cluster shows all of them: of the others, what the hub has", as
   expect(service("shop/db")).toMatchObject({ verdict: "well", why: "" });
 });
 
+test("each renewal of a Lease is told, because the page counts its age on", async () => {
+  const { world } = await openAgents("east", "west");
+  const { changes } = await watchAgents(world, "east");
+  await world.pass(30);
+  const renewals = changes.filter(({ clusters }) => clusters.some(({ id }) => id === "west"));
+  expect(renewals.length).toBeGreaterThanOrEqual(5);
+  for (const { clusters } of renewals) {
+    const west = clusters.find(({ id }) => id === "west")!;
+    expect(west.leaseAgeSeconds).toBe(0);
+  }
+});
+
 test("a member whose agent stops is silent, then lost, by its Lease, although its API server answers; then it is back", async () => {
   const { world, east, west } = await openAgents("east", "west", "edge");
   await east.site.offer("web", ["10.1.0.1"]);

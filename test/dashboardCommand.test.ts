@@ -3,92 +3,20 @@
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
-import type { DashboardState } from "../src/dashboard/state.ts";
-import { type CommandRun, runCommand } from "./commandLine.ts";
+import { expect, test } from "vitest";
+import { runCommand } from "./commandLine.ts";
 import { openAgents, openCentral, type ReadingWorld } from "./readingWorld.ts";
-
-interface Running {
-  /** Resolves with what the pattern finds in what is printed. */
-  prints(pattern: RegExp): Promise<string>;
-  readonly out: () => string;
-  readonly error: () => string;
-  stop(): Promise<CommandRun>;
-}
-
-/** A command that runs until it is stopped, at the latest at the end of the test. */
-function start(home: string, ...args: readonly string[]): Running {
-  const stopping = new AbortController();
-  const printed: { readonly to: "out" | "error"; readonly line: string }[] = [];
-  let look = (): void => undefined;
-  const note = (to: "out" | "error") => (line: string) => {
-    printed.push({ to, line });
-    look();
-  };
-  const run = runCommand(args, {
-    home,
-    out: note("out"),
-    error: note("error"),
-    signal: stopping.signal,
-  });
-  const stop = async (): Promise<CommandRun> => {
-    stopping.abort();
-    return run;
-  };
-  onTestFinished(async () => void (await stop()));
-  const text = (to: "out" | "error"): string =>
-    printed.flatMap((one) => (one.to === to ? one.line : [])).join("\n");
-  return {
-    prints: (pattern) =>
-      new Promise((resolve, reject) => {
-        look = () => {
-          const found = pattern.exec(`${text("out")}\n${text("error")}`)?.[1];
-          if (found !== undefined) resolve(found);
-        };
-        look();
-        void run.then(({ code }) => reject(new Error(`ended with ${code}: ${text("error")}`)));
-      }),
-    out: () => text("out"),
-    error: () => text("error"),
-    stop,
-  };
-}
-
-const URL_PRINTED = /(http:\/\/[^\s"]+\/)/;
+import {
+  ageless,
+  readState,
+  startCommand,
+  untilShown,
+  URL_PRINTED,
+  uses,
+} from "./runningDashboard.ts";
 
 function kubeconfigs({ sites }: ReadingWorld): readonly string[] {
   return sites.flatMap(({ path }) => ["--kubeconfig", path]);
-}
-
-async function readState(url: string, token?: string): Promise<DashboardState> {
-  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  const response = await fetch(new URL("/api/state", url), { headers });
-  expect(response.status).toBe(200);
-  return (await response.json()) as DashboardState;
-}
-
-/** Follows the page's own stream until the state is as wanted. */
-async function untilShown(
-  url: string,
-  isShown: (state: DashboardState) => boolean,
-): Promise<DashboardState> {
-  const stream = await fetch(new URL("/api/changes", url));
-  for await (const _ of stream.body!) {
-    const state = await readState(url);
-    if (isShown(state)) return state;
-  }
-  throw new Error("the stream ended");
-}
-
-function uses(cluster: string, ready: number): (state: DashboardState) => boolean {
-  return ({ services }) =>
-    services.some(({ parts }) =>
-      parts.some(
-        (part) =>
-          part.cluster === cluster &&
-          part.sources.reduce((sum, one) => sum + one.ready, 0) === ready,
-      ),
-    );
 }
 
 test("isthmus dashboard serves what all named clusters have, explains as isthmus explain does, and ends with Ctrl-C", async () => {
@@ -97,7 +25,13 @@ test("isthmus dashboard serves what all named clusters have, explains as isthmus
   await east!.site.offer("web", ["10.1.0.1", "10.1.0.2"]);
   await west!.site.offer("web", ["10.2.0.1"]);
   await west!.site.offer("other", ["10.2.0.2"]);
-  const run = start(world.home, "dashboard", "--address", "127.0.0.1:0", ...kubeconfigs(world));
+  const run = startCommand(
+    world.home,
+    "dashboard",
+    "--address",
+    "127.0.0.1:0",
+    ...kubeconfigs(world),
+  );
   const url = await run.prints(URL_PRINTED);
   const state = await untilShown(url, uses("east", 3));
   expect(state.clusters.map(({ id, liveness }) => [id, liveness])).toEqual([
@@ -119,11 +53,6 @@ test("isthmus dashboard serves what all named clusters have, explains as isthmus
   await expect(fetch(url)).rejects.toThrow("fetch failed");
 });
 
-/** One is asked a moment after the other. */
-function ageless(json: string): unknown {
-  return JSON.parse(json.replaceAll(/\b[\dsmhd]+ ago\b/g, "some time ago"));
-}
-
 /** Nothing is on its way any more. */
 async function untilWell(world: ReadingWorld): Promise<void> {
   const { code } = await world.ask("status", "--wait");
@@ -136,7 +65,7 @@ test("of a joined cluster it shows the hub and who is known by it, and explains 
   await east!.site.offer("web", ["10.1.0.1"]);
   await west!.site.offer("web", ["10.2.0.1"]);
   const at = ["--kubeconfig", east!.path];
-  const run = start(world.home, "dashboard", "--address", "127.0.0.1:0", ...at);
+  const run = startCommand(world.home, "dashboard", "--address", "127.0.0.1:0", ...at);
   const url = await run.prints(URL_PRINTED);
   const state = await untilShown(url, uses("east", 2));
   expect(state.hub).toEqual({ server: world.hub.server.url });
@@ -152,7 +81,13 @@ test("of a joined cluster it shows the hub and who is known by it, and explains 
 
 test("where others can reach it a token is made up, said once on standard error, and demanded", async () => {
   const world = await openCentral("east");
-  const run = start(world.home, "dashboard", "--address", "0.0.0.0:0", ...kubeconfigs(world));
+  const run = startCommand(
+    world.home,
+    "dashboard",
+    "--address",
+    "0.0.0.0:0",
+    ...kubeconfigs(world),
+  );
   const token = await run.prints(/\?token=([\w-]{32})/);
   const url = await run.prints(URL_PRINTED);
   expect(run.out()).not.toContain(token);
@@ -170,7 +105,7 @@ test("a token of one's own is demanded on loopback, too, and must not be easy to
   expect(refused.err).toContain("holds no good token");
   const token = "0123456789abcdef0123";
   writeFileSync(file, `${token}\n`);
-  const run = start(world.home, ...args, ...kubeconfigs(world));
+  const run = startCommand(world.home, ...args, ...kubeconfigs(world));
   const url = await run.prints(URL_PRINTED);
   expect(`${run.out()}${run.error()}`).not.toContain(token);
   expect((await fetch(new URL("/api/state", url))).status).toBe(401);
@@ -190,7 +125,13 @@ test.each([
 
 test("a port that is taken is said, with what to do", async () => {
   const world = await openCentral("east");
-  const run = start(world.home, "dashboard", "--address", "127.0.0.1:0", ...kubeconfigs(world));
+  const run = startCommand(
+    world.home,
+    "dashboard",
+    "--address",
+    "127.0.0.1:0",
+    ...kubeconfigs(world),
+  );
   const { host } = new URL(await run.prints(URL_PRINTED));
   const second = await runCommand(["dashboard", "--address", host, ...kubeconfigs(world)], {
     home: world.home,
@@ -204,7 +145,7 @@ test("an agent serves the dashboard where it is told to: its own cluster, and th
   const [east, west] = world.sites;
   await west!.site.offer("web", ["10.2.0.1"]);
   const at = ["--kubeconfig", east!.path, "--metrics-address", "127.0.0.1:0"];
-  const run = start(world.home, "agent", ...at, "--dashboard-address", "127.0.0.1:0");
+  const run = startCommand(world.home, "agent", ...at, "--dashboard-address", "127.0.0.1:0");
   const url = await run.prints(/"url":"(http:[^"]+)"/);
   const state = await untilShown(url, uses("east", 1));
   expect(state.server.mode).toBe("isthmus agent");
@@ -219,7 +160,7 @@ test("central serves the dashboard where it is told to", async () => {
   const world = await openCentral("east", "west");
   await world.halt();
   await world.sites[1]!.site.offer("web", ["10.2.0.1"]);
-  const run = start(
+  const run = startCommand(
     world.home,
     "central",
     "--dashboard-address=127.0.0.1:0",
@@ -243,7 +184,7 @@ test.each(["agent", "central"])(
     const refused = await runCommand(args, { home: world.home });
     expect(refused.code).toBe(2);
     expect(refused.err).toContain("--dashboard-token-file");
-    const run = start(world.home, ...args, "--dashboard-token-file", file);
+    const run = startCommand(world.home, ...args, "--dashboard-token-file", file);
     const url = await run.prints(/"url":"(http:[^"]+)"/);
     await readState(url, token);
     expect(run.error()).not.toContain(token);

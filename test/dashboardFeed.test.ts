@@ -55,6 +55,13 @@ test("a change that concerns one service tells of no other, and a clusterset at 
   const { changes } = await watchCentral(world);
   await world.pass(60);
   expect(changes).toEqual([]);
+  // Of something that is not shown nothing is told either.
+  await east.site.edit(ENDPOINT_SLICE, "a-ipv4", (slice) => ({
+    ...slice,
+    metadata: { ...slice.metadata, annotations: { note: "of no concern" } },
+  }));
+  await world.pass(5);
+  expect(changes).toEqual([]);
   await east.site.edit(ENDPOINT_SLICE, "b-ipv4", (slice) => ({
     ...slice,
     endpoints: [anEndpoint("10.1.0.1"), anEndpoint("10.1.0.2")],
@@ -152,6 +159,19 @@ test("when most clusters do not answer at once nobody is called lost: it may be 
   }
   expect(cluster("edge").liveness).toBe("live");
   expect(events()).toEqual([]);
+});
+
+test("a cluster that only the dashboard cannot reach is shown as lost, also in the rows, of which nothing else changed", async () => {
+  const { world, east, west } = await openCentral("east", "west", "edge");
+  await east.site.offer("web", ["10.1.0.1"]);
+  await west.site.offer("web", ["10.2.0.1"]);
+  await world.pass(5);
+  const { lines, service, part, page } = await watchCentral(world);
+  lines.get("west")!.cut();
+  await world.pass(40);
+  expect(service("shop/web").why).toBe("west is lost: clients are led to the others.");
+  expect(part("shop/web", "edge").sources.map(({ ready }) => ready)).toEqual([1, 1]);
+  expect(page().events.map(({ kind }) => kind)).toEqual(["lost", "lost"]);
 });
 
 test("a cluster that answers late is shown from the beginning, and what it then turns out to export is no news", async () => {
