@@ -1,5 +1,5 @@
 // CLI: `isthmus gather`: everything that helps somebody else to understand a clusterset in one archive: what is checked and found,
-// the objects concerned, logs of agents. No Secret is asked for, and what looks like one is taken out.
+// the objects concerned, logs of agents. Of Secrets only the credential of the hub is read, to ask the hub; none is kept.
 
 import { resolve } from "node:path";
 import type { Pod } from "../api/builtin.ts";
@@ -189,7 +189,7 @@ function renderReadme(context: CliContext, { files, leftOut }: Bundle): string {
   return [
     `Gathered by isthmus ${VERSION} at ${nowOf(context)}. Start with check.json and status.json.`,
     "",
-    "No Secret was asked for. Values that looked like passwords, tokens or keys, values of environment variables and most",
+    "No Secret is in it. Values that looked like passwords, tokens or keys, values of environment variables and most",
     'annotations are "(redacted)". Names and addresses of services, endpoints and nodes are in it.',
     "",
     ...files.map(({ path, body }) => `${String(body.length).padStart(10)}  ${path}`),
