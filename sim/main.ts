@@ -54,16 +54,21 @@ async function runMany(call: CommandCall): Promise<number> {
   const totals = new Totals();
   const progress = createProgress(process.stderr, call.seeds);
   const began = performance.now();
+  let isWished = true;
+  // Once: it prints what it has found so far. Twice: it ends at once.
+  process.once("SIGINT", () => {
+    isWished = false;
+  });
   await runCrew(listOrders(call), {
     jobs: call.jobs,
     shrinkBudget: SHRINK_BUDGET,
     onAnswer: (answer) => {
       totals.add(answer);
       progress.show(totals);
-      if (answer.outcome.violations.length === 0) return true;
+      if (answer.outcome.violations.length === 0) return isWished;
       progress.clear();
       process.stdout.write(renderBroken(answer));
-      return call.all;
+      return call.all && isWished;
     },
   });
   progress.clear();
