@@ -18,7 +18,7 @@ export const DRAIN_MUTANTS: readonly Mutant[] = [
     file: "src/core/replacement.ts",
     from: "routes.has(route) && (!isUsed || written.has(route));",
     to: "routes.has(route);",
-    seed: 1,
+    seed: 23,
     hasDrains: true,
   },
   {
@@ -36,7 +36,7 @@ export const DRAIN_MUTANTS: readonly Mutant[] = [
     file: "src/core/liveness.ts",
     from: 'return isDrained && !isOut(liveness) ? "drained" : liveness;',
     to: "return liveness;",
-    seed: 1,
+    seed: 8,
     hasDrains: true,
   },
   {
@@ -45,7 +45,7 @@ export const DRAIN_MUTANTS: readonly Mutant[] = [
     file: "src/hub/drain.ts",
     from: "return member.status?.drained !== told.why;",
     to: "return told.why !== undefined && member.status?.drained !== told.why;",
-    seed: 1,
+    seed: 13,
     hasDrains: true,
   },
   {
@@ -53,8 +53,8 @@ export const DRAIN_MUTANTS: readonly Mutant[] = [
     sentence:
       "That a cluster is drained, and that all is published, is said by one owner of fields.",
     file: "src/hub/presence.ts",
-    from: "fieldManager: `${FIELD_MANAGER}-drain` });",
-    to: "fieldManager: FIELD_MANAGER });",
+    from: "const fieldManager = `${FIELD_MANAGER}-drain`;",
+    to: "const fieldManager = FIELD_MANAGER;",
     seed: 1,
     hasDrains: true,
   },

@@ -43,13 +43,22 @@ export function createDrainReport(options: DrainReportOptions): DrainReport {
 
   function review(): void {
     if (isWriting || timer !== undefined || signal.aborted || !isDue()) return;
-    if (failures === 0) void write();
-    else {
-      timer = clock.schedule(backoffMs(BACKOFF, failures, random), () => {
-        timer = undefined;
-        if (isDue()) void write();
-      });
+    if (failures === 0 && !isUnseen()) {
+      void write();
+      return;
     }
+    timer = clock.schedule(backoffMs(BACKOFF, Math.max(failures, 1), random), () => {
+      timer = undefined;
+      if (isDue()) void write();
+    });
+  }
+
+  /**
+   * The hub answered that it has it, and shows a later state without. Mostly one that is late; but a hub that is just being
+   * upgraded leaves the new field out of what it tells its watchers, who would never hear of it.
+   */
+  function isUnseen(): boolean {
+    return written !== undefined && written.why === told?.why;
   }
 
   function isDue(): boolean {
@@ -63,9 +72,12 @@ export function createDrainReport(options: DrainReportOptions): DrainReport {
     const member = options.own();
     if (member === undefined || told === undefined) return;
     const { why } = told;
+    const context = { store, clock, cluster, signal };
     isWriting = true;
     try {
-      await reportDrained({ store, clock, cluster, signal }, member, why);
+      // Said the same way again it would be no change, and nobody would be told.
+      if (isUnseen()) await reportDrained(context, member, undefined);
+      await reportDrained(context, member, why);
       failures = 0;
       written = { why, member };
       log.info("hub was told whether the cluster is drained", { drained: why ?? false });
@@ -81,8 +93,8 @@ export function createDrainReport(options: DrainReportOptions): DrainReport {
     } finally {
       isWriting = false;
     }
-    // What was written is seen when it comes back; what was refused, or has changed meanwhile, is not done yet.
-    if (failures > 0 || told?.why !== why) review();
+    // What was refused, has changed meanwhile or has come back otherwise is not done yet.
+    review();
   }
 
   return {

@@ -118,7 +118,11 @@ export async function reportDrained(
   drained: string | undefined,
 ): Promise<void> {
   const status = drained === undefined ? {} : { drained };
-  await applyStatus(context, { own, status, fieldManager: `${FIELD_MANAGER}-drain` });
+  const fieldManager = `${FIELD_MANAGER}-drain`;
+  const written = await applyStatus(context, { own, status, fieldManager });
+  if (written.status?.drained === drained) return;
+  // An API server whose definition does not have the field either refuses it or drops it.
+  throw new Error("the hub took the word and did not keep it");
 }
 
 function applyStatus(
