@@ -58,6 +58,7 @@ async function open(
     readonly host?: string;
     readonly state?: () => DashboardState;
     readonly explain?: Feed["explain"];
+    readonly patienceMs?: number;
   } = {},
 ): Promise<Opened> {
   const clock = new VirtualClock();
@@ -78,6 +79,7 @@ async function open(
     host: options.host ?? "127.0.0.1",
     port: 0,
     ...(options.token === undefined ? {} : { token: options.token }),
+    ...(options.patienceMs === undefined ? {} : { patienceMs: options.patienceMs }),
     clock,
   });
   onTestFinished(() => server.close());
@@ -249,6 +251,17 @@ test("where a token is demanded nothing is shown without it, and with it everyth
   expect(await ask(opened, "/api/state", { headers })).toMatchObject({ status: 200 });
 });
 
+test.each(["ab+cdefghijklmnop/==", "what?is?this?token", "a+b?c=d+e?f=0123456"])(
+  "the token %s is taken from the address as it is, and as a browser would write it",
+  async (token) => {
+    const opened = await open({ token });
+    for (const written of [token, encodeURIComponent(token)]) {
+      expect(await ask(opened, `/?token=${written}`)).toMatchObject({ status: 303 });
+    }
+    expect(await ask(opened, `/?token=${token}x`)).toMatchObject({ status: 401 });
+  },
+);
+
 test("nothing but loopback is served without a token", async () => {
   for (const host of ["", "0.0.0.0", "10.0.0.1"]) {
     await expect(open({ host })).rejects.toThrow("only with a token");
@@ -264,7 +277,7 @@ test("a page is told the whole state first, then each change, and hears that the
   expect(await page.next()).toEqual({ event: "change", data: changeTo(8) });
   expect(await page.next()).toEqual({ event: "change", data: changeTo(9) });
   await opened.clock.advance(15_000);
-  expect(await page.next()).toEqual({ event: ": beat", data: undefined });
+  expect(await page.next()).toEqual({ event: "beat", data: {} });
   // Who comes back begins with the whole state again.
   expect(await (await openPage(opened)).next()).toEqual({ event: "state", data: STATE });
 });
@@ -281,26 +294,70 @@ test("so many pages and no more: the next is asked to try again, and gets the pl
   });
 });
 
-test("a page that does not read is sent nothing more, and goes after two beats; the others notice nothing", async () => {
+test("a page that does not read is sent nothing more; the others notice nothing", async () => {
   const big = "x".repeat(4_000_000);
   const opened = await open();
   const reader = await openPage(opened);
   await reader.next();
   const lazy = await openStream(opened);
   lazy.pause();
-  const gone = new Promise<void>((resolve) => lazy.on("close", resolve));
   for (let version = 8; version < 12; version += 1) {
     opened.tell(changeTo(version, big));
     expect(await reader.next()).toMatchObject({ event: "change", data: { version } });
   }
   await opened.clock.advance(15_000);
-  expect((await reader.next()).event).toBe(": beat");
-  await opened.clock.advance(15_000);
-  expect((await reader.next()).event).toBe(": beat");
+  expect((await reader.next()).event).toBe("beat");
+  const gone = new Promise<void>((resolve) => lazy.on("close", resolve));
   lazy.resume();
+  await opened.server.close();
   await gone;
   // One message was on its way to it, never all four.
   expect(lazy.bytesRead).toBeLessThan(2.5 * big.length);
+});
+
+const HUGE = "x".repeat(40_000_000);
+
+test("a page that takes nothing of what it was sent loses its place", async () => {
+  const state = { ...STATE, server: { ...STATE.server, mode: HUGE } };
+  const opened = await open({ state: () => state, patienceMs: 50 });
+  const lazy = await openStream(opened);
+  lazy.pause();
+  // Without anybody to tell it, nobody keeps the time.
+  await until(async () => {
+    await opened.clock.advance(15_000);
+    return opened.clock.pendingTimers === 0;
+  });
+  lazy.resume();
+  await new Promise((resolve) => lazy.on("close", resolve));
+  expect(lazy.bytesRead).toBeLessThan(HUGE.length);
+});
+
+test("whoever asks for something and does not take the answer is cut off, so that it is not kept for him", async () => {
+  let signal: AbortSignal | undefined;
+  const opened = await open({
+    explain: (_, given) => {
+      signal = given;
+      return Promise.resolve({ ...EXPLAINED, why: HUGE });
+    },
+    patienceMs: 50,
+  });
+  const lazy = await openSocket(opened, "/api/explain/shop/web");
+  lazy.pause();
+  await until(async () => signal?.aborted === true);
+  lazy.resume();
+  await new Promise((resolve) => lazy.on("close", resolve));
+  expect(lazy.bytesRead).toBeLessThan(HUGE.length);
+});
+
+test("a page on a slow line gets the whole state, however many beats that takes", async () => {
+  const state = { ...STATE, server: { ...STATE.server, mode: HUGE } };
+  const opened = await open({ state: () => state });
+  const slow = await openStream(opened);
+  for await (const _ of slow) {
+    if (slow.bytesRead > HUGE.length) break;
+    await opened.clock.advance(15_000);
+  }
+  expect(slow.bytesRead).toBeGreaterThan(HUGE.length);
 });
 
 test("a page that was slow is told the whole state once it reads again", async () => {

@@ -1,9 +1,15 @@
 // Dashboard: changes in, server-sent events to every open page out. Bounded: so many pages, for each at most one message that it
-// has not taken. Who is behind gets the whole state once it reads again; who does not read at all is sent away.
+// has not taken. Who is behind gets the whole state once it reads again; who does not read at all is sent away by the server.
 
 import type { ServerResponse } from "node:http";
 import type { Clock, Timer } from "../ports/clock.ts";
 import type { DashboardChange } from "./state.ts";
+
+/** As JSON: one copy for everybody, because it is big and some take it slowly. */
+export interface WrittenState {
+  readonly version: number;
+  readonly json: Buffer;
+}
 
 export interface Audience {
   /** False: there is no place left. */
@@ -17,18 +23,18 @@ interface Seat {
   readonly response: ServerResponse;
   /** Something was not told because it had not taken what was told before. */
   isBehind: boolean;
-  /** Had not at the last beat either. */
-  wasFull: boolean;
 }
 
 const PLACES = 64;
 /** Proxies cut what is silent for a minute; and by this a page notices that we are gone. */
 const BEAT_MS = 15_000;
+/** An event, because a page cannot see comments. */
+const BEAT = "event: beat\ndata: {}\n\n";
+const END = "\n\n";
 
 export function createAudience(options: {
   readonly clock: Clock;
-  /** The whole state as JSON, and its version. */
-  readonly state: () => { readonly version: number; readonly json: string };
+  readonly state: () => WrittenState;
 }): Audience {
   const { clock, state } = options;
   const seats = new Set<Seat>();
@@ -37,28 +43,25 @@ export function createAudience(options: {
   function sendState(seat: Seat): void {
     const { version, json } = state();
     seat.isBehind = false;
-    seat.response.write(render("state", version, json));
+    seat.response.write(begin("state", version));
+    seat.response.write(json);
+    seat.response.write(END);
   }
 
   function beat(): void {
-    for (const seat of seats) {
-      const isFull = seat.response.writableNeedDrain;
-      if (isFull && seat.wasFull) seat.response.destroy();
-      else if (!isFull) seat.response.write(": beat\n\n");
-      seat.wasFull = isFull;
-    }
+    // Who is still taking something hears from us anyway; who takes nothing is found by the server's own patience.
+    for (const { response } of seats) if (!response.writableNeedDrain) response.write(BEAT);
     timer = seats.size === 0 ? undefined : clock.schedule(BEAT_MS, beat);
   }
 
   return {
     admit(response) {
       if (seats.size >= PLACES) return false;
-      const seat: Seat = { response, isBehind: false, wasFull: false };
+      const seat: Seat = { response, isBehind: false };
       seats.add(seat);
       response.on("close", () => seats.delete(seat));
       response.on("error", () => seats.delete(seat));
       response.on("drain", () => {
-        seat.wasFull = false;
         if (seat.isBehind) sendState(seat);
       });
       response.writeHead(200, { "content-type": "text/event-stream; charset=utf-8" });
@@ -68,7 +71,7 @@ export function createAudience(options: {
     },
     tell(change) {
       if (seats.size === 0) return;
-      const message = render("change", change.version, JSON.stringify(change));
+      const message = `${begin("change", change.version)}${JSON.stringify(change)}${END}`;
       for (const seat of seats) {
         if (seat.response.writableNeedDrain) seat.isBehind = true;
         else seat.response.write(message);
@@ -85,6 +88,6 @@ export function createAudience(options: {
 }
 
 /** JSON has no line breaks, so one line of data is enough. */
-function render(event: string, version: number, json: string): string {
-  return `event: ${event}\nid: ${version}\ndata: ${json}\n\n`;
+function begin(event: string, version: number): string {
+  return `event: ${event}\nid: ${version}\ndata: `;
 }

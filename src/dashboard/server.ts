@@ -14,7 +14,7 @@ import { Problem } from "../api/problem.ts";
 import type { ServiceExplanation } from "../core/clusterset/explain.ts";
 import { isDnsLabel } from "../core/untrusted.ts";
 import type { Clock } from "../ports/clock.ts";
-import { createAudience } from "./audience.ts";
+import { createAudience, type WrittenState } from "./audience.ts";
 import { createGate, isLoopback } from "./gate.ts";
 import { type DashboardChange, type DashboardState, ROUTES } from "./state.ts";
 
@@ -45,6 +45,8 @@ export interface ServeOptions {
   readonly port: number;
   /** Without one only loopback is served. */
   readonly token?: string;
+  /** How long somebody may take nothing of what was sent, or we may send nothing. */
+  readonly patienceMs?: number;
   readonly clock: Clock;
 }
 
@@ -59,6 +61,8 @@ const HEADERS = {
   "cache-control": "no-store",
 } as const;
 const CONNECTIONS = 256;
+/** Longer than an explanation takes, and than from one beat to the next. */
+const PATIENCE_MS = 30_000;
 /** Each asks every cluster. */
 const EXPLANATIONS_AT_ONCE = 4;
 
@@ -75,10 +79,10 @@ export async function serveDashboard(options: ServeOptions): Promise<DashboardSe
 
   function answer(request: IncomingMessage, response: ServerResponse): void {
     for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value);
-    const [path = "", query = ""] = (request.url ?? "").split("?", 2);
+    const [path = "", ...queries] = (request.url ?? "").split("?");
     const { method, headers } = request;
-    const shown = path === ROUTES.page ? new URLSearchParams(query).get("token") : undefined;
-    const cookie = method === "GET" && shown ? gate.admit(shown) : undefined;
+    const shown = path === ROUTES.page ? readToken(queries.join("?")) : undefined;
+    const cookie = method === "GET" && shown !== undefined ? gate.admit(shown) : undefined;
     if (cookie !== undefined) {
       // The token does not stay in the address, where people copy it from.
       end(request, response, { status: 303, headers: { location: "/", "set-cookie": cookie } });
@@ -160,6 +164,8 @@ export async function serveDashboard(options: ServeOptions): Promise<DashboardSe
 
   const server = createServer({ headersTimeout: 5_000, requestTimeout: 5_000 }, answerOrFail);
   server.maxConnections = CONNECTIONS;
+  // Counts from the last byte that was taken: who reads slowly, but reads, may take as long as it takes.
+  server.setTimeout(options.patienceMs ?? PATIENCE_MS);
   await listen(server, { host, port });
   server.on("error", () => undefined);
   return {
@@ -196,8 +202,13 @@ function text(sentence: string): Pick<Answer, "type" | "body"> {
   return { type: "text/plain; charset=utf-8", body: `${sentence}\n` };
 }
 
-function json(body: string): Pick<Answer, "type" | "body"> {
+function json(body: string | Buffer): Pick<Answer, "type" | "body"> {
   return { type: "application/json; charset=utf-8", body };
+}
+
+/** A plus is a plus: people paste tokens as they are. */
+function readToken(query: string): string | undefined {
+  return new URLSearchParams(query.replaceAll("+", "%2B")).get("token") ?? undefined;
 }
 
 function parseService(rest: string): ServiceKey | undefined {
@@ -207,11 +218,11 @@ function parseService(rest: string): ServiceKey | undefined {
 }
 
 /** Pages that come back together, after the server was away, are told the same. */
-function createMemory(feed: Feed): () => { readonly version: number; readonly json: string } {
-  let last: { readonly state: DashboardState; readonly json: string } | undefined;
+function createMemory(feed: Feed): () => WrittenState {
+  let last: { readonly state: DashboardState; readonly json: Buffer } | undefined;
   return () => {
     const state = feed.state();
-    if (last?.state !== state) last = { state, json: JSON.stringify(state) };
+    if (last?.state !== state) last = { state, json: Buffer.from(JSON.stringify(state)) };
     return { version: state.version, json: last.json };
   };
 }

@@ -123,7 +123,8 @@ export interface DashboardChange {
  * GET /                     the page
  * GET /page.js, /page.css   its parts
  * GET /api/state            DashboardState
- * GET /api/changes          text/event-stream: event "state" with a DashboardState first, then "change" with a DashboardChange
+ * GET /api/changes          text/event-stream: event "state" with a DashboardState first, then "change" with a DashboardChange;
+ *                           event "beat" with {} every 15 s, except while a longer event is still on its way to a slow page
  * GET /api/explain/<ns>/<name>   Explanation (src/core/clusterset/explanation.ts), as `isthmus explain -o json` prints it
  *
  * With a token demanded: `Authorization: Bearer`, or the cookie that GET /?token=… sets before it leads to / again.
