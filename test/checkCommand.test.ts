@@ -1,6 +1,8 @@
 // `isthmus check` as a person meets it, on embedded clusters: before anything is installed, when all is well, and when something breaks.
 
 import { writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { CONFIG_MAP, CUSTOM_RESOURCE_DEFINITION, LEASE, SERVICE } from "../src/api/builtin.ts";
@@ -57,6 +59,38 @@ describe("check", () => {
     expect(failures(found)).toEqual([`api/answers ${world.sites[1]!.path}`]);
     expect(found.checks.filter(({ cluster }) => cluster === "east").length).toBeGreaterThan(10);
   });
+
+  test.each(["check", "gather"])(
+    "of a cluster that hangs ends with Ctrl-C, in a sentence: %s",
+    async (command) => {
+      const failures: unknown[] = [];
+      const keep = (reason: unknown): void => void failures.push(reason);
+      process.on("unhandledRejection", keep);
+      onTestFinished(() => void process.off("unhandledRejection", keep));
+      const stopping = new AbortController();
+      const server = createServer(() => stopping.abort());
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+      onTestFinished(() => server.close().closeAllConnections());
+      const home = temporaryDirectory();
+      const path = join(home, "hung.yaml");
+      const { port } = server.address() as AddressInfo;
+      const cluster = { server: `http://127.0.0.1:${port}` };
+      const config = {
+        "current-context": "hung",
+        contexts: [{ name: "hung", context: { cluster: "hung", user: "hung" } }],
+        clusters: [{ name: "hung", cluster }],
+        users: [{ name: "hung", user: { token: "t" } }],
+      };
+      writeFileSync(path, JSON.stringify(config));
+      const { signal } = stopping;
+      const run = await runCommand([command, "--kubeconfig", path], { home, signal });
+      // Rejections that nobody takes are told when the turn ends.
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(failures).toEqual([]);
+      expect(run).toMatchObject({ code: 1, out: "" });
+      expect(run.err).toContain("stopped before it was done");
+    },
+  );
 
   test("in central mode passes, in words that name both clusters at once", async () => {
     const world = await openCentral("east", "west");

@@ -23,6 +23,16 @@ describe("a text", () => {
     [`cookie ${KEY} set`, "cookie (redacted) set"],
     [`hash ${"0123456789abcdef".repeat(4)}`, "hash (redacted)"],
     ["-----BEGIN PRIVATE KEY-----\nMIIx\n-----END PRIVATE KEY-----\nbye", "(redacted)\nbye"],
+    ["sent Authorization: token planted now", "sent Authorization: (redacted)"],
+    ['{"authorization":"ApiKey planted","code":1}', '{"authorization":(redacted)'],
+    ["got Set-Cookie: sid=planted; Path=/\nbye", "got Set-Cookie: (redacted)\nbye"],
+    ["called with ApiKey planted", "called with ApiKey (redacted)"],
+    ["postgres://eve:hun/ter2@db/shop", "postgres://(redacted)@db/shop"],
+    ["amqp://eve:hunt@er2@mq:5672 is away", "amqp://(redacted)@mq:5672 is away"],
+    ["DB_PASS=hunter2 dbPass: hunter2", "DB_PASS=(redacted) dbPass: (redacted)"],
+    ["a:\n  password: |\n    one\n\n    two\n  b: 1", "a:\n  password: (redacted)\n  b: 1"],
+    ["password: |-\r\nplanted\r\nbye", "password: (redacted)\r\nbye"],
+    ["read password: >\nplanted\nbye", "read password: (redacted)\nbye"],
     ["cut: -----BEGIN PRIVATE KEY-----\nMIIx", "cut: (redacted)"],
   ])("%s", (text, expected) => {
     expect(redactText(text)).toBe(expected);
@@ -34,6 +44,7 @@ describe("a text", () => {
     "image isthmus@sha256:" + "0123456789abcdef".repeat(4),
     "holder agent-6d5f7c9b8-x2x4z_0b8f6a3e-2c1d-4e5f-8a9b-0c1d2e3f4a5b",
     "/tmp/isthmus-controlplane-jdWQAT/kubeconfig/of/East1",
+    "docker-pullable://registry:5000/isthmus@sha256:0123456789abcdef passed: 3, bypassed=1",
     "https://10.0.0.1:6443/apis/multicluster.x-k8s.io/v1beta1/serviceimports",
   ])("stays as it is when nothing in it opens anything: %s", (text) => {
     expect(redactText(text)).toBe(text);
@@ -87,6 +98,42 @@ describe("an object", () => {
     });
   });
 
+  test("hides all that stands below a name of a secret, numbers and lists too, but not yes and no", () => {
+    const object = {
+      password: 12345,
+      credentials: { value: "planted", deep: [{ a: "planted" }] },
+      tokens: ["planted"],
+      isSecret: true,
+      imagePullSecrets: [{ name: "regcred" }],
+      env: [{ name: "A", valueFrom: { secretKeyRef: { name: "db", key: "a" } } }],
+      headers: [{ name: "X-Token", value: "planted" }],
+      counts: { pass: 3 },
+    };
+    expect(redactData(object)).toEqual({
+      ...object,
+      password: "(redacted)",
+      credentials: "(redacted)",
+      tokens: "(redacted)",
+      headers: [{ name: "X-Token", value: "(redacted)" }],
+    });
+  });
+
+  test("hides what comes after an option that is called like a secret", () => {
+    const args = ["serve", "--token", "planted", "-db-pass", "planted", "--secret", "--port", "80"];
+    expect(redactData({ args })).toEqual({
+      args: [
+        "serve",
+        "--token",
+        "(redacted)",
+        "-db-pass",
+        "(redacted)",
+        "--secret",
+        "--port",
+        "80",
+      ],
+    });
+  });
+
   test("keeps numbers, names and conditions", () => {
     const object = {
       metadata: { name: "web", labels: { app: "web" }, generation: 3 },
@@ -118,4 +165,12 @@ test("a Corefile loses what stands behind an option that is called like a secret
       .replace("credentials root planted", "credentials (redacted)"),
   );
   expect(redactCorefile(text.join("\n"))).toBe(expected.join("\n"));
+});
+
+test("a Corefile loses its secrets also with line ends of Windows, in comments and behind a brace", () => {
+  const text = "tsig { secret key.example. planted\r\n  secret key.example. planted\r\n}\r\n";
+  expect(redactCorefile(text)).toBe("tsig { secret (redacted)\n  secret (redacted)\n}\n");
+  expect(redactCorefile("#credentials root planted\n  ## secret planted\n")).toBe(
+    "#credentials (redacted)\n  ## secret (redacted)\n",
+  );
 });

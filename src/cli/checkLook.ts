@@ -25,8 +25,11 @@ export async function lookForChecks(context: CliContext, observer: OpenObserver)
   const glimpses = observer.opened.map(({ cluster: { store } }) =>
     glimpseAgentLease({ store, clock, signal }),
   );
-  const observation = await observer.look({ watchesLeases: true });
-  const leases = await Promise.all(glimpses);
+  // Together: a glimpse that Ctrl-C ends while nobody waits for it would end the process.
+  const [observation, ...leases] = await Promise.all([
+    observer.look({ watchesLeases: true }),
+    ...glimpses,
+  ]);
   const inspections: (Inspection | undefined)[] = [];
   for (let from = 0; from < observer.opened.length; from += AT_ONCE) {
     const some = observer.opened.slice(from, from + AT_ONCE);

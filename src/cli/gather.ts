@@ -23,6 +23,7 @@ import {
 } from "./gatherBundle.ts";
 import { describe, type Opened, withObserver } from "./observer.ts";
 import type { SourceFlags } from "./source.ts";
+import { plain } from "./terminal.ts";
 
 export interface GatherFlags extends SourceFlags {
   /** False: `--no-hub`. */
@@ -41,7 +42,7 @@ export async function runGather(context: CliContext, flags: GatherFlags): Promis
   const target = chooseTarget(context, flags);
   requireFree(target);
   const bundle = createBundle();
-  const say = (line: string): void => context.error(`gathering: ${line}`);
+  const say = (line: string): void => context.error(`gathering: ${plain(line)}`);
   const { kubeconfig, context: contexts, hub } = flags;
   await withObserver(context, { kubeconfig, context: contexts, hub }, async (observer) => {
     say("checks, and what clusters and hub show");
@@ -107,18 +108,29 @@ function addHub(bundle: Bundle, { hub }: Observation): void {
   bundle.addData("hub/endpointshares.json", endpointShares);
 }
 
-/** One for each, whatever clusters are called. */
 function nameFolders(sightings: readonly Sighting[]): readonly string[] {
-  const taken = new Set<string>();
+  const claim = createNames();
   return sightings.map((sighting) => {
     // Who has no id may be called by the path of a kubeconfig.
     const last = idOf(sighting).split("/").at(-1) ?? "";
-    const plain = last.replaceAll(/[^A-Za-z0-9_-]+/g, "_").slice(0, 60) || "cluster";
-    let name = plain;
-    for (let again = 2; taken.has(name); again += 1) name = `${plain}-${again}`;
-    taken.add(name);
-    return `clusters/${name}`;
+    return `clusters/${claim(cut(last, 60) || "cluster")}`;
   });
+}
+
+/** What a server calls something never leads out of the bundle, and fits into an archive. */
+function cut(name: string, length: number): string {
+  return name.replaceAll(/[^A-Za-z0-9_-]+/g, "_").slice(0, length);
+}
+
+/** One for each, whatever they are called. */
+function createNames(): (wanted: string) => string {
+  const taken = new Set<string>();
+  return (wanted) => {
+    let name = wanted;
+    for (let again = 2; taken.has(name); again += 1) name = `${wanted}-${again}`;
+    taken.add(name);
+    return name;
+  };
 }
 
 function addSighting(bundle: Bundle, folder: string, sighting: Sighting): void {
@@ -161,15 +173,20 @@ async function addCluster(context: CliContext, task: ClusterTask): Promise<void>
   if (found.pods.length > PODS_MAX) {
     bundle.leaveOut(`${folder}: logs of all but ${PODS_MAX} pods of ${SYSTEM_NAMESPACE}.`);
   }
-  for (const pod of found.pods.slice(0, PODS_MAX)) await addLogs(context, task, pod);
+  const claim = createNames();
+  for (const pod of found.pods.slice(0, PODS_MAX)) await addLogs(context, { ...task, claim }, pod);
 }
 
-async function addLogs(context: CliContext, task: ClusterTask, pod: Pod): Promise<void> {
-  const { bundle, opened, folder } = task;
+async function addLogs(
+  context: CliContext,
+  task: ClusterTask & { readonly claim: (wanted: string) => string },
+  pod: Pod,
+): Promise<void> {
+  const { bundle, opened, folder, claim } = task;
   const { namespace = "", name = "" } = pod.metadata;
   for (const { name: container } of pod.spec?.containers ?? []) {
-    const path = `/api/v1/namespaces/${namespace}/pods/${name}/log`;
-    const place = `${folder}/logs/${name}.${container}.log`;
+    const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${encodeURIComponent(name)}/log`;
+    const place = `${folder}/logs/${claim(`${cut(name, 60)}.${cut(container, 25)}`)}.log`;
     const query = { container, tailLines: LOG_LINES, limitBytes: LOG_BYTES };
     try {
       const { signal } = context;

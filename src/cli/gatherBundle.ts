@@ -7,6 +7,7 @@ import { gzipSync } from "node:zlib";
 import { Problem } from "../api/problem.ts";
 import { redactCorefile, redactData, redactText } from "../core/check/redact.ts";
 import { packTar, type TarFile } from "./gatherTar.ts";
+import { plain } from "./terminal.ts";
 
 /** Of one file: who reads more needs another tool. */
 const FILE_BYTES = 8 * 1024 * 1024;
@@ -53,7 +54,7 @@ export function createBundle(
     addData: (path, data) => add(path, JSON.stringify(redactData(data), undefined, 2) ?? "null"),
     addText: (path, text) => add(path, redactText(text)),
     addCorefile: (path, text) => add(path, redactCorefile(text)),
-    leaveOut: (sentence) => void leftOut.push(redactText(sentence)),
+    leaveOut: (sentence) => void leftOut.push(plain(redactText(sentence))),
     leftOut,
     files,
   };
