@@ -4,7 +4,9 @@
 import { expect, test } from "vitest";
 import type { Explanation } from "../src/core/clusterset/explanation.ts";
 import { formatAge, formatMs, list } from "../src/dashboard/page/age.ts";
+import type { Child, Element } from "../src/dashboard/page/element.ts";
 import type { Explanation as ShownExplanation } from "../src/dashboard/page/explained.ts";
+import { followServer } from "../src/dashboard/page/feed.ts";
 import {
   measurePairs,
   measureSpread,
@@ -12,6 +14,7 @@ import {
   planAxis,
 } from "../src/dashboard/page/latency.ts";
 import { applyChange, createModel } from "../src/dashboard/page/model.ts";
+import { renderPicture } from "../src/dashboard/page/picture.ts";
 import { bendCurve, pickWays, planRing } from "../src/dashboard/page/ring.ts";
 import {
   linkToCluster,
@@ -20,8 +23,8 @@ import {
   parseRoute,
 } from "../src/dashboard/page/route.ts";
 import { findAge, FIRST_WISH, pickRows } from "../src/dashboard/page/rows.ts";
-import { summarize } from "../src/dashboard/page/summary.ts";
-import { announce } from "../src/dashboard/page/timeline.ts";
+import { judgeSource, summarize } from "../src/dashboard/page/summary.ts";
+import { announce, formatTime, renderTimeline } from "../src/dashboard/page/timeline.ts";
 import { listWays } from "../src/dashboard/page/ways.ts";
 import type { DashboardChange } from "../src/dashboard/state.ts";
 import {
@@ -34,6 +37,7 @@ import {
   partsOf,
   someLatency,
 } from "./browser/states.ts";
+import { VirtualClock } from "./clock.ts";
 
 const NO_CHANGE: DashboardChange = {
   version: 2,
@@ -273,3 +277,159 @@ test("losses, returns, conflicts and failovers are said aloud; exports are not",
   ];
   expect(announce(events)).toBe("west is lost.");
 });
+
+/** What the server would say, in the words of the test. */
+function followScript() {
+  const clock = new VirtualClock();
+  const streams: {
+    isOpen: boolean;
+    readyState: number;
+    say(type: string, data?: unknown): void;
+  }[] = [];
+  const heard: string[] = [];
+  followServer({
+    clock,
+    connect() {
+      const listeners = new Map<string, (event: { readonly data: string }) => void>();
+      const stream = {
+        isOpen: true,
+        readyState: 1,
+        addEventListener(type: string, listener: (event: { readonly data: string }) => void) {
+          listeners.set(type, listener);
+        },
+        close: () => (stream.isOpen = false),
+        say: (type: string, data: unknown = {}) =>
+          listeners.get(type)?.({ data: JSON.stringify(data) }),
+      };
+      streams.push(stream);
+      return stream;
+    },
+    listener: (model, { state, since }) =>
+      heard.push(`${state} ${model?.version ?? "-"} ${since?.slice(14, 19) ?? "-"}`),
+  });
+  return { clock, streams, heard };
+}
+
+test("a connection on which nothing is heard for 40 s is given up and opened anew, and again if that is dead, too", async () => {
+  const { clock, streams, heard } = followScript();
+  streams[0]!.say("state", aShop());
+  expect(heard).toEqual(["connecting - -", "live 1 00:00"]);
+  await clock.advance(39_999);
+  expect(streams.length).toBe(1);
+  await clock.advance(1);
+  expect(streams.map(({ isOpen }) => isOpen)).toEqual([false, true]);
+  expect(heard.at(-1)).toBe("connecting 1 00:00");
+  await clock.advance(40_000);
+  expect(streams.map(({ isOpen }) => isOpen)).toEqual([false, false, true]);
+  streams[2]!.say("state", { ...aShop(), version: 7 });
+  expect(heard.at(-1)).toBe("live 7 01:20");
+});
+
+test("a beat or a change every while keeps a connection, and a beat is of now", async () => {
+  const { clock, streams, heard } = followScript();
+  streams[0]!.say("state", aShop());
+  for (const said of ["beat", "change", "beat", "beat"]) {
+    await clock.advance(30_000);
+    streams[0]!.say(said, { ...NO_CHANGE });
+  }
+  expect(streams.length).toBe(1);
+  expect(heard.at(-1)).toBe("live 2 02:00");
+  expect(clock.pendingTimers).toBe(1);
+});
+
+test("a server that turns the page away is asked again ever less often, on one connection at a time", async () => {
+  const { clock, streams, heard } = followScript();
+  for (const pauseMs of [1_000, 2_000, 4_000, 8_000, 15_000, 15_000]) {
+    const { length } = streams;
+    streams.at(-1)!.readyState = 2;
+    streams.at(-1)!.say("error");
+    await clock.advance(pauseMs - 1);
+    expect(streams.length).toBe(length);
+    await clock.advance(1);
+    expect(streams.length).toBe(length + 1);
+    expect(clock.pendingTimers).toBe(1);
+  }
+  expect(new Set(heard)).toEqual(new Set(["connecting - -"]));
+});
+
+test("a time is told with its date unless it is today's, and with its year unless it is this one's", () => {
+  const now = new Date(2026, 10, 16, 8, 0, 0);
+  const say = (...parts: [number, number, number, number, number, number]): string =>
+    formatTime(new Date(...parts).toISOString(), now);
+  expect(say(2026, 10, 16, 0, 0, 1)).toBe("00:00:01");
+  expect(say(2026, 10, 15, 23, 59, 59)).toBe("15 Nov, 23:59:59");
+  expect(say(2025, 10, 16, 8, 0, 0)).toBe("16 Nov 2025, 08:00:00");
+  expect(formatTime("some day", now)).toBe("some day");
+});
+
+/** It and all that is in it. */
+function flatten(child: Child): readonly Element[] {
+  return typeof child === "string" ? [] : [child, ...child.children.flatMap(flatten)];
+}
+
+test("of 500 events the newest are shown, and the older ones when they are asked for", () => {
+  const events = Array.from({ length: 500 }, (_, index) =>
+    anEvent(index + 1, "exported", "a/b", "It is exported."),
+  );
+  const show = (most: number): { readonly ids: readonly unknown[]; readonly words: string } => {
+    const all = renderTimeline(events, { startedAt: "", most }).flatMap(flatten);
+    return {
+      ids: all.filter(({ tag }) => tag === "li").map(({ attributes }) => attributes["key"]),
+      words:
+        all.filter(({ tag }) => tag === "button").map(({ children }) => children.join())[0] ?? "",
+    };
+  };
+  expect(show(60)).toMatchObject({ words: "Show older: 440 more" });
+  expect(show(60).ids).toEqual(Array.from({ length: 60 }, (_, index) => 500 - index));
+  expect(show(500)).toMatchObject({ words: "" });
+  expect(show(500).ids.length).toBe(500);
+});
+
+test.each([
+  ["live", [2, 2], "well", ""],
+  ["live", [1, 2], "warn", ""],
+  ["live", [0, 2], "bad", ""],
+  ["silent", [0, 2], "bad", "silent"],
+  ["lost", [0, 2], "bad", "lost"],
+  ["drained", [0, 2], "drained", "drained"],
+  ["drained", [1, 2], "drained", "drained"],
+  ["drained", [2, 2], "drained", "drained"],
+  ["unknown", [0, 2], "unknown", "its state is unknown"],
+  ["unknown", [1, 2], "unknown", "its state is unknown"],
+  ["unknown", [2, 2], "well", ""],
+  [undefined, [0, 2], "unknown", "its state is unknown"],
+] as const)("a source that is %s with %j ready is %s", (liveness, [ready, total], level, words) => {
+  const clusters = liveness === undefined ? [] : [aCluster("west", { liveness })];
+  const model = createModel({ ...EMPTY, clusters }, 0);
+  expect(judgeSource(model.clusters, "west", { ready, total })).toEqual({ level, words });
+});
+
+test.each([
+  ["live", "way idle", "Dashed: nothing is ready there."],
+  ["lost", "way idle", "Dashed: nothing is ready there."],
+  ["drained", "way drained", "Dotted: drained."],
+  ["unknown", "way unknown", "Dots and dashes: its state is unknown."],
+] as const)(
+  "the arrow from a cluster that is %s and leads nowhere is a %s, and the note says what it means",
+  (liveness, look, words) => {
+    const clusters = [aCluster("west", { liveness }), aCluster("east"), aCluster("edge")];
+    const services = [
+      aService("a/b", { parts: partsOf(["west", "east", "edge"], { west: [0, 2], east: [2, 2] }) }),
+    ];
+    const shown = renderPicture(createModel({ ...EMPTY, clusters, services }, 0), {
+      width: 480,
+      nowMs: 0,
+    }).flatMap(flatten);
+    const looks = shown.flatMap(({ attributes: { key, class: look } }) =>
+      String(look).startsWith("way ") ? `${String(key)}: ${String(look)}` : [],
+    );
+    expect(looks.toSorted()).toEqual([
+      "east edge: way used",
+      "east west: way used",
+      `west east: ${look}`,
+      `west edge: ${look}`,
+    ]);
+    const note = shown.find(({ attributes }) => attributes["class"] === "note");
+    expect(note?.children.join()).toContain(`the more services. ${words}`);
+  },
+);

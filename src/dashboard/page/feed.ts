@@ -1,7 +1,8 @@
 // Page: the server's events in, the model out. It never gives up: what was last known stays, marked as such, until the server is
 // there again and tells everything anew.
 
-import { type DashboardChange, type DashboardState, ROUTES } from "../state.ts";
+import type { Clock, Timer } from "../../ports/clock.ts";
+import type { DashboardChange, DashboardState } from "../state.ts";
 import { applyChange, createModel, type Model } from "./model.ts";
 
 export interface Connection {
@@ -10,43 +11,73 @@ export interface Connection {
   readonly since?: string;
 }
 
-const FIRST_PAUSE_MS = 1000;
-const LONGEST_PAUSE_MS = 15_000;
-
-export interface FeedListener {
-  (model: Model | undefined, connection: Connection): void;
+/** What is used of an EventSource. */
+export interface EventStream {
+  readonly readyState: number;
+  addEventListener(type: string, listener: (event: { readonly data: string }) => void): void;
+  close(): void;
 }
 
-export function followServer(listener: FeedListener): void {
+export interface FeedOptions {
+  readonly clock: Clock;
+  readonly connect: () => EventStream;
+  readonly listener: (model: Model | undefined, connection: Connection) => void;
+}
+
+const FIRST_PAUSE_MS = 1000;
+const LONGEST_PAUSE_MS = 15_000;
+/**
+ * The server says something every 15 s. A laptop that slept, a VPN or a NAT leaves a connection that looks open and brings
+ * nothing, of which the browser never tells.
+ */
+const LONGEST_SILENCE_MS = 40_000;
+/** EventSource.CLOSED */
+const CLOSED = 2;
+
+export function followServer({ clock, connect, listener }: FeedOptions): void {
   let model: Model | undefined;
   let heardAt: string | undefined;
   let pauseMs = FIRST_PAUSE_MS;
+  let timer: Timer | undefined;
 
   const tell = (state: Connection["state"]): void => {
     listener(model, { state, ...(heardAt === undefined ? {} : { since: heardAt }) });
   };
-  const hear = (next: Model): void => {
-    model = next;
-    heardAt = new Date().toISOString();
-    pauseMs = FIRST_PAUSE_MS;
-    tell("live");
-  };
   const open = (): void => {
-    const source = new EventSource(ROUTES.changes);
-    source.addEventListener("state", ({ data }: MessageEvent<string>) => {
-      hear(createModel(JSON.parse(data) as DashboardState, performance.now()));
+    const stream = connect();
+    const watch = (): void => {
+      timer?.cancel();
+      timer = clock.schedule(LONGEST_SILENCE_MS, () => {
+        stream.close();
+        tell("connecting");
+        open();
+      });
+    };
+    const hear = (next: Model | undefined): void => {
+      watch();
+      if (next === undefined) return;
+      model = next;
+      heardAt = new Date(clock.now()).toISOString();
+      pauseMs = FIRST_PAUSE_MS;
+      tell("live");
+    };
+    stream.addEventListener("state", ({ data }) => {
+      hear(createModel(JSON.parse(data) as DashboardState, clock.monotonic()));
     });
-    source.addEventListener("change", ({ data }: MessageEvent<string>) => {
-      if (model === undefined) return;
-      hear(applyChange(model, JSON.parse(data) as DashboardChange, performance.now()));
+    stream.addEventListener("change", ({ data }) => {
+      const change = JSON.parse(data) as DashboardChange;
+      hear(model === undefined ? undefined : applyChange(model, change, clock.monotonic()));
     });
-    source.addEventListener("error", () => {
+    stream.addEventListener("beat", () => hear(model));
+    stream.addEventListener("error", () => {
       tell("connecting");
       // The browser tries again by itself, but not after an answer that was no stream.
-      if (source.readyState !== EventSource.CLOSED) return;
-      setTimeout(open, pauseMs);
+      if (stream.readyState !== CLOSED) return;
+      timer?.cancel();
+      timer = clock.schedule(pauseMs, open);
       pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2);
     });
+    watch();
   };
   tell("connecting");
   open();

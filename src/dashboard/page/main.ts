@@ -1,5 +1,7 @@
 // Page: everything joined: what the server tells and what the reader does in, the document out. Shows, and changes nothing.
 
+import { ROUTES } from "../state.ts";
+import { browserClock } from "./clock.ts";
 import { renderClusters } from "./clusters.ts";
 import type { Child } from "./element.ts";
 import { startExplaining } from "./explain.ts";
@@ -21,7 +23,7 @@ import {
 } from "./rows.ts";
 import { renderFilters, renderServices } from "./services.ts";
 import { summarize } from "./summary.ts";
-import { announce, renderTimeline } from "./timeline.ts";
+import { announce, FIRST_EVENTS, MORE_EVENTS, renderTimeline } from "./timeline.ts";
 import { renderTop } from "./top.ts";
 import { renderSwitch } from "./switch.ts";
 
@@ -33,6 +35,7 @@ let shape = { clusters: "picture", latency: "picture" };
 let pointedAt: string | undefined;
 let current: string | undefined;
 let lastEvent: number | undefined;
+let mostEvents = FIRST_EVENTS;
 /** Has the focus again when the panel is closed. */
 let opener: Element | null = null;
 
@@ -87,7 +90,9 @@ function render(): void {
       ? renderClusters(model, nowMs)
       : renderPicture(model, { width: roomOf("clustersBody").width, nowMs, current, pointedAt }),
   );
-  page.timeline(renderTimeline(model.events, model.server.startedAt));
+  page.timeline(
+    renderTimeline(model.events, { startedAt: model.server.startedAt, most: mostEvents }),
+  );
   page.figures(renderFigures(model.latency));
   page.latency(
     shape.latency === "table"
@@ -96,7 +101,8 @@ function render(): void {
   );
   const rows = pickRows(model.services, wish, nowMs);
   const selected = route?.kind === "service" ? route.key : undefined;
-  const table = { rows, wish, nowMs, total: model.services.size, selected };
+  const { services, clusters } = model;
+  const table = { rows, wish, nowMs, total: services.size, clusters, selected };
   page.filters(renderFilters(table));
   page.services(renderServices(table));
 }
@@ -162,6 +168,7 @@ function act(words: string): void {
   else if (verb === "filter") wish = { ...wish, filter: pick<Filter>(FILTERS, object), page: 0 };
   else if (verb === "sort") wish = sortBy(pick<Column>(COLUMNS, object));
   else if (verb === "page") turnPage(Number(object));
+  else if (verb === "older") showOlder();
   schedule();
 }
 
@@ -178,6 +185,14 @@ function turnPage(by: number): void {
   if (model === undefined) return;
   const { page: shown, pages } = pickRows(model.services, wish, performance.now());
   wish = { ...wish, page: Math.min(pages - 1, Math.max(0, shown + by)) };
+}
+
+/** The button moves away, or goes: who pressed it reads on at the first that it brought. */
+function showOlder(): void {
+  const first = mostEvents + 1;
+  mostEvents += MORE_EVENTS;
+  render();
+  document.querySelector<HTMLElement>(`#timelineBody li:nth-child(${first}) a`)?.focus();
 }
 
 function walkRing(event: KeyboardEvent): void {
@@ -261,4 +276,8 @@ matchMedia("(max-width: 899px)").addEventListener("change", schedule);
 setInterval(schedule, 1000); // Ages count on.
 
 if (route?.kind === "service") explaining.select(route.key);
-followServer(hear);
+followServer({
+  clock: browserClock,
+  connect: () => new EventSource(ROUTES.changes),
+  listener: hear,
+});

@@ -48,7 +48,7 @@ function renderService(model: Model, key: string, { explained, nowMs }: PanelWis
     const why = model.synced ? "Nobody exports it, and no cluster has it." : "Asking the clusters…";
     return [h("p", { class: "lead" }, why), [section("Explanation", renderExplained(explained))]];
   }
-  const { verdict, why, type, ports, conflicts, parts } = told.value;
+  const { verdict, why, type, ports, conflicts } = told.value;
   const lead = h(
     "p",
     { class: `lead state ${verdict}` },
@@ -76,7 +76,7 @@ function renderService(model: Model, key: string, { explained, nowMs }: PanelWis
               ),
             ]),
           ]),
-      section("In each cluster", [renderParts(told, parts, nowMs)]),
+      section("In each cluster", [renderParts(told, model.clusters, nowMs)]),
       section("Explanation", renderExplained(explained)),
     ],
   ];
@@ -84,36 +84,39 @@ function renderService(model: Model, key: string, { explained, nowMs }: PanelWis
 
 function renderParts(
   told: Told<ServiceState>,
-  parts: readonly ServicePart[],
+  clusters: Model["clusters"],
   nowMs: number,
 ): Element {
   const head = ["Cluster", "Offers", "Leads to", "Age"].map((name) =>
     h("th", { scope: "col" }, name),
   );
-  const rows = parts.map(({ cluster, exported, offered, ips, sources, syncAgeSeconds }) =>
-    h(
-      "tr",
-      { key: cluster },
+  const rows = told.value.parts.map(
+    ({ cluster, exported, offered, ips, sources, syncAgeSeconds }) =>
       h(
-        "th",
-        { scope: "row" },
-        h("a", { href: linkToCluster(cluster) }, cluster),
-        ips.map((ip) => h("code", { class: "ip" }, ip)),
+        "tr",
+        { key: cluster },
+        h(
+          "th",
+          { scope: "row" },
+          h("a", { href: linkToCluster(cluster) }, cluster),
+          ips.map((ip) => h("code", { class: "ip" }, ip)),
+        ),
+        h("td", {}, exported ? sayOffer(offered) : h("span", { class: "faint" }, "–")),
+        h(
+          "td",
+          {},
+          sources.length === 0
+            ? h("span", { class: "faint" }, "nobody")
+            : sources.map((source) =>
+                renderOffer({ cluster: source.cluster, offered: source }, clusters),
+              ),
+        ),
+        h(
+          "td",
+          { class: "number" },
+          syncAgeSeconds === undefined ? "–" : formatAge(ageNow(told, syncAgeSeconds, nowMs)),
+        ),
       ),
-      h("td", {}, exported ? sayOffer(offered) : h("span", { class: "faint" }, "–")),
-      h(
-        "td",
-        {},
-        sources.length === 0
-          ? h("span", { class: "faint" }, "nobody")
-          : sources.map((source) => renderOffer({ cluster: source.cluster, offered: source })),
-      ),
-      h(
-        "td",
-        { class: "number" },
-        syncAgeSeconds === undefined ? "–" : formatAge(ageNow(told, syncAgeSeconds, nowMs)),
-      ),
-    ),
   );
   return h(
     "table",

@@ -5,7 +5,7 @@ import { ageNow, count, formatAge, formatCount } from "./age.ts";
 import { type Child, type Element, h, SHAPES } from "./element.ts";
 import type { Model, Told } from "./model.ts";
 import { bendCurve, pickWays, type Place, planRing, type Ring } from "./ring.ts";
-import { levelOf, type Level } from "./summary.ts";
+import { judgeSource, levelOf, type Level } from "./summary.ts";
 import { listWays, type Way } from "./ways.ts";
 
 export interface PictureWish {
@@ -31,7 +31,8 @@ export function renderPicture(model: Model, wish: PictureWish): readonly Child[]
   const lines = ways.flatMap((way) => {
     const [from, to] = [placeOf.get(way.source), placeOf.get(way.importer)];
     if (from === undefined || to === undefined) return [];
-    return [renderWay(way, bendCurve(ring, from, to, way.services / most), wish.pointedAt)];
+    const curve = bendCurve(ring, from, to, way.services / most);
+    return [renderWay(way, curve, { look: lookOf(model, way), pointedAt: wish.pointedAt })];
   });
   const current = wish.current !== undefined && placeOf.has(wish.current) ? wish.current : ids[0];
   const nodes = ring.places.flatMap((place) => {
@@ -61,7 +62,7 @@ export function renderPicture(model: Model, wish: PictureWish): readonly Child[]
       ...hub,
       h("g", {}, nodes),
     ),
-    h("p", { class: "note" }, noteWays(all, ways.length)),
+    h("p", { class: "note" }, noteWays(model, all, ways.length)),
   ];
 }
 
@@ -75,11 +76,32 @@ export function describe(model: Model, ways: readonly Way[]): string {
   return `${count(model.clusters.size, "cluster")}: ${each}. ${count(ways.length, "way")} between them.`;
 }
 
-function noteWays(all: readonly Way[], shown: number): string {
+/** Solid: it leads to somebody. The others differ in their dashes as well as in their colour. */
+type Look = "used" | "idle" | "drained" | "unknown";
+
+const LOOKS: Readonly<Record<Exclude<Look, "used">, string>> = {
+  idle: "Dashed: nothing is ready there.",
+  drained: "Dotted: drained.",
+  unknown: "Dots and dashes: its state is unknown.",
+};
+
+function lookOf({ clusters }: Model, { source, services, idle }: Way): Look {
+  if (idle < services) return "used";
+  const { level } = judgeSource(clusters, source, { ready: 0, total: services });
+  return level === "drained" || level === "unknown" ? level : "idle";
+}
+
+function noteWays(model: Model, all: readonly Way[], shown: number): string {
   if (all.length === 0) return "No cluster imports from another yet.";
-  if (shown === all.length)
-    return "Arrows lead from who exports to who imports; the broader, the more services.";
-  return `${formatCount(shown)} of ${count(all.length, "way")} are drawn: point at a cluster to see its own.`;
+  const first =
+    shown === all.length
+      ? "Arrows lead from who exports to who imports; the broader, the more services."
+      : `${formatCount(shown)} of ${count(all.length, "way")} are drawn: point at a cluster to see its own.`;
+  const looks = new Set(all.map((way) => lookOf(model, way)));
+  return [
+    first,
+    ...Object.entries(LOOKS).flatMap(([look, words]) => (looks.has(look as Look) ? words : [])),
+  ].join(" ");
 }
 
 function renderHeads(): Element {
@@ -98,23 +120,30 @@ function renderHeads(): Element {
       },
       h("path", { d: "M0 .6 7 4 0 7.4Z" }),
     );
-  return h("defs", {}, head("head"), head("headIdle"));
+  return h("defs", {}, head("head"), head("headIdle"), head("headCalm"));
 }
+
+const HEADS: Readonly<Record<Look, string>> = {
+  used: "url(#head)",
+  idle: "url(#headIdle)",
+  drained: "url(#headCalm)",
+  unknown: "url(#headCalm)",
+};
 
 function renderWay(
   { source, importer, services, idle }: Way,
   curve: { readonly path: string; readonly width: number },
-  pointedAt: string | undefined,
+  { look, pointedAt }: { readonly look: Look; readonly pointedAt: string | undefined },
 ): Element {
-  const isIdle = idle === services;
   const isAside = pointedAt !== undefined && source !== pointedAt && importer !== pointedAt;
-  const words = `${source} → ${importer}: ${count(services, "service")}${idle > 0 ? `, ${idle} with nothing ready` : ""}`;
+  const why = look === "drained" ? "drained" : "with nothing ready";
+  const words = `${source} → ${importer}: ${count(services, "service")}${idle > 0 ? `, ${idle} ${why}` : ""}`;
   const attributes = {
     key: `${source} ${importer}`,
-    class: `way${isIdle ? " idle" : ""}${isAside ? " aside" : ""}`,
+    class: `way ${look}${isAside ? " aside" : ""}`,
     d: curve.path,
     "stroke-width": curve.width,
-    "marker-end": isIdle ? "url(#headIdle)" : "url(#head)",
+    "marker-end": HEADS[look],
   };
   return h("path", attributes, h("title", {}, words));
 }

@@ -3,7 +3,7 @@
 import type { ServicePart, ServiceState } from "../state.ts";
 import { count, formatAge, formatCount } from "./age.ts";
 import { type Child, type Element, glyph, h } from "./element.ts";
-import type { Told } from "./model.ts";
+import type { Model, Told } from "./model.ts";
 import { linkToService } from "./route.ts";
 import {
   type Column,
@@ -14,6 +14,7 @@ import {
   type Rows,
   type Wish,
 } from "./rows.ts";
+import { judgeSource } from "./summary.ts";
 
 /** More than that are told by their number; the panel has them all. */
 const MOST_CHIPS = 3;
@@ -24,6 +25,7 @@ export interface TableWish {
   readonly nowMs: number;
   /** Of all services, whatever is searched for. */
   readonly total: number;
+  readonly clusters: Model["clusters"];
   readonly selected?: string | undefined;
 }
 
@@ -103,7 +105,7 @@ function renderSortable(column: Column, words: string, { sort, isDescending }: W
   );
 }
 
-function renderRow(told: Told<ServiceState>, { nowMs, selected }: TableWish): Element {
+function renderRow(told: Told<ServiceState>, { nowMs, selected, clusters }: TableWish): Element {
   const service = told.value;
   const { key, type, ports, verdict } = service;
   const [namespace = "", name = ""] = key.split("/");
@@ -133,7 +135,7 @@ function renderRow(told: Told<ServiceState>, { nowMs, selected }: TableWish): El
     ),
     cell("ports", ports.length === 0 ? "–" : ports.map(renderPort)),
     cell("vip", renderIps(service)),
-    cell("endpoints", renderOffers(service)),
+    cell("endpoints", renderOffers(service, clusters)),
     cell("state", renderState(service)),
     cell("age", age === undefined ? "–" : formatAge(age)),
   );
@@ -165,26 +167,33 @@ function renderIps({ type, parts }: ServiceState): readonly Child[] {
   return cut(all, all.length > MOST_CHIPS ? 1 : MOST_CHIPS);
 }
 
-function renderOffers({ parts }: ServiceState): readonly Child[] {
+function renderOffers({ parts }: ServiceState, clusters: Model["clusters"]): readonly Child[] {
   const offers = parts.filter(({ exported }) => exported);
   if (offers.length === 0) return [h("span", { class: "faint" }, "nobody exports it")];
-  return cut(offers.map(renderOffer), MOST_CHIPS);
+  return cut(
+    offers.map((part) => renderOffer(part, clusters)),
+    MOST_CHIPS,
+  );
 }
 
-export function renderOffer({
-  cluster,
-  offered,
-}: Pick<ServicePart, "cluster" | "offered">): Element {
+export function renderOffer(
+  { cluster, offered }: Pick<ServicePart, "cluster" | "offered">,
+  clusters: Model["clusters"],
+): Element {
   if (offered === undefined)
     return h("span", { key: cluster, class: "chip" }, cluster, h("b", {}, "?"));
   const { ready, total } = offered;
-  const level = ready === 0 ? " bad" : ready < total ? " warn" : "";
-  const words = `${cluster}: ${ready} of ${count(total, "endpoint")} ready`;
+  const { level, words } = judgeSource(clusters, cluster, offered);
+  const isCalm = level === "drained" || level === "unknown";
+  const why = words === "" ? "" : `, ${words}`;
+  const title = `${cluster}: ${ready} of ${count(total, "endpoint")} ready${why}`;
   return h(
     "span",
-    { key: cluster, class: `chip${level}`, title: words },
+    { key: cluster, class: `chip ${level}`, title },
+    isCalm && glyph(level, level),
     `${cluster} `,
     h("b", {}, ready === total ? String(ready) : `${ready}/${total}`),
+    isCalm && h("span", { class: "unseen" }, why),
   );
 }
 

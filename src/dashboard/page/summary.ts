@@ -27,6 +27,25 @@ export function levelOf(liveness: ClusterState["liveness"]): Level {
   return LEVELS[liveness] ?? "unknown";
 }
 
+export interface Standing {
+  readonly level: Level;
+  /** For those who do not see the colour; empty when the numbers say it all. */
+  readonly words: string;
+}
+
+/** How bad it is that of a source's endpoints only so many are ready: not at all where that is wanted, or cannot be told. */
+export function judgeSource(
+  clusters: Model["clusters"],
+  id: string,
+  { ready, total }: { readonly ready: number; readonly total: number },
+): Standing {
+  const liveness = clusters.get(id)?.value.liveness ?? "unknown";
+  if (liveness === "drained") return { level: "drained", words: "drained" };
+  if (ready > 0 && ready === total) return { level: "well", words: "" };
+  if (liveness === "unknown") return { level: "unknown", words: "its state is unknown" };
+  return { level: ready === 0 ? "bad" : "warn", words: liveness === "live" ? "" : liveness };
+}
+
 export function summarize(model: Model | undefined): Summary {
   if (model === undefined) return { level: "unknown", words: "Asking the server…", counts: "" };
   const clusters = [...model.clusters.values()].map(({ value }) => value);

@@ -4,7 +4,9 @@ import type { TimelineEvent } from "../state.ts";
 import { type Child, type Element, glyph, h } from "./element.ts";
 import { linkToSubject } from "./route.ts";
 
-const MOST = 60;
+/** As many as one looks through; the others are asked for. */
+export const FIRST_EVENTS = 60;
+export const MORE_EVENTS = 120;
 
 /** [shape, level] */
 const LOOKS: Readonly<Record<TimelineEvent["kind"], readonly [string, string]>> = {
@@ -29,9 +31,14 @@ const GRAVE: ReadonlySet<string> = new Set<TimelineEvent["kind"]>([
   "failover",
 ]);
 
+export interface TimelineWish {
+  readonly startedAt: string;
+  readonly most: number;
+}
+
 export function renderTimeline(
   events: readonly TimelineEvent[],
-  startedAt: string,
+  { startedAt, most }: TimelineWish,
 ): readonly Child[] {
   if (events.length === 0) {
     return [
@@ -42,8 +49,15 @@ export function renderTimeline(
       ),
     ];
   }
-  const shown = events.slice(-MOST).toReversed();
-  return [h("ol", { class: "events" }, shown.map(renderEvent))];
+  const older = Math.max(0, events.length - most);
+  return [
+    h("ol", { class: "events" }, events.slice(older).toReversed().map(renderEvent)),
+    ...(older === 0
+      ? []
+      : [
+          h("button", { type: "button", class: "older", do: "older" }, `Show older: ${older} more`),
+        ]),
+  ];
 }
 
 function renderEvent({ id, at, kind, subject, sentence }: TimelineEvent): Element {
@@ -64,13 +78,21 @@ function renderEvent({ id, at, kind, subject, sentence }: TimelineEvent): Elemen
   );
 }
 
-/** By the reader's own clock and time zone. */
-export function formatTime(at: string): string {
+/** By the reader's own clock and time zone; with its date, unless that is today's. */
+export function formatTime(at: string, now = new Date()): string {
   const date = new Date(at);
   if (Number.isNaN(date.getTime())) return at;
-  return [date.getHours(), date.getMinutes(), date.getSeconds()]
+  const time = [date.getHours(), date.getMinutes(), date.getSeconds()]
     .map((part) => String(part).padStart(2, "0"))
     .join(":");
+  if (date.toDateString() === now.toDateString()) return time;
+  const isThisYear = date.getFullYear() === now.getFullYear();
+  const day = date.toLocaleDateString("en-GB", {
+    day: "numeric",
+    month: "short",
+    ...(isThisYear ? {} : { year: "numeric" }),
+  });
+  return `${day}, ${time}`;
 }
 
 /** What a screen reader is to hear of the events that are new. */
