@@ -17,7 +17,7 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
     file: "src/runtime/informer.ts",
     from: "for (const key of cache.keys()) if (!seen.has(key)) drop(key);",
     to: "",
-    seed: 86,
+    seed: 181,
   },
   {
     name: "forget our own writes",
@@ -33,7 +33,7 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
     file: "src/runtime/queue.ts",
     from: "    place(entry, wantedMs);\n    const retryInMs",
     to: "    entries.delete(entry.key);\n    const retryInMs",
-    seed: 84,
+    seed: 83,
   },
   {
     name: "resume at version 0",
