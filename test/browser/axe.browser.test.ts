@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { type CannedFeed, type Explained, serveCanned } from "./cannedFeed.ts";
 import { closeBrowserAtEnd, openPage, PHONE, WIDE } from "./chromium.ts";
-import { aLargeSet, aShop, EMPTY } from "./states.ts";
+import { aDrainedShop, aLargeSet, anEvent, aShop, EMPTY } from "./states.ts";
 
 closeBrowserAtEnd();
 
@@ -95,6 +95,22 @@ test("axe finds nothing with a ring of many clusters", async () => {
   await page.waitForSelector(".pager");
   expect(await findFaults(page)).toEqual([]);
 });
+
+test.each(["light", "dark"] as const)(
+  "axe finds nothing with a drained cluster and a long time line: %s",
+  async (colorScheme) => {
+    const events = Array.from({ length: 80 }, (_, index) =>
+      anEvent(index + 1, "drained", "west", "west is drained."),
+    );
+    const page = await openPage((await serveCanned({ ...aDrainedShop(), events })).url, {
+      colorScheme,
+    });
+    await page.waitForSelector("path.way.drained");
+    await open(page, "#/service/shop/cart");
+    await page.waitForSelector("#panel .chip.drained");
+    expect(await findFaults(page)).toEqual([]);
+  },
+);
 
 test("axe would find something: a button without a name", async () => {
   const page = await openPage((await serveCanned(EMPTY)).url);

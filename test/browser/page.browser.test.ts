@@ -4,8 +4,17 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { type CannedFeed, type Explained, serveCanned } from "./cannedFeed.ts";
-import { closeBrowserAtEnd, findChromium, openPage, PHONE } from "./chromium.ts";
-import { aCluster, anEvent, aService, aShop, EMPTY, partsOf, PORT_CONFLICT } from "./states.ts";
+import { closeBrowserAtEnd, findChromium, openPage, PHONE, WIDE } from "./chromium.ts";
+import {
+  aCluster,
+  aDrainedShop,
+  anEvent,
+  aService,
+  aShop,
+  EMPTY,
+  partsOf,
+  PORT_CONFLICT,
+} from "./states.ts";
 
 closeBrowserAtEnd();
 
@@ -281,9 +290,122 @@ test("ages count on while nothing is told", async () => {
   await page.clock.install();
   await page.goto(feed.url);
   await untilText(page, `${row("shop/cart")} .age`, /^\d+ s$/);
-  await page.clock.fastForward("01:00:00");
-  await untilText(page, `${row("shop/cart")} .age`, /^6\d min$/);
-  expect(await page.textContent("g.cluster.bad .sub")).toMatch(/^lost · lease 6\d min$/);
+  // Not longer: a connection that is dumb for 40 s is opened anew.
+  await page.clock.fastForward("00:30");
+  await untilText(page, `${row("shop/cart")} .age`, /^([7-9]\d|1\d\d) s$/);
+  expect(await page.textContent("g.cluster.bad .sub")).toMatch(/^lost · lease ([7-9]\d|1\d\d) s$/);
+});
+
+test("a connection that is dead without a word is noticed, said, and opened anew", async () => {
+  const feed = await serveCanned(aShop());
+  const page = await openPage("about:blank");
+  await page.clock.install();
+  let asked = 0;
+  let goOn = (): void => {};
+  const held = new Promise<void>((resolve) => (goOn = resolve));
+  await page.route("**/api/changes", async (route) => {
+    asked += 1;
+    if (asked > 1) await held;
+    await route.continue();
+  });
+  await page.goto(feed.url);
+  await untilText(page, "#connection", "Live");
+  await page.clock.fastForward("00:41");
+  await untilText(page, "#connection", "Reconnecting… as of");
+  expect(await page.textContent("#said")).toContain("connection to the server is lost");
+  feed.tell({ goneServices: ["shop/ledger"] });
+  goOn();
+  await untilText(page, "#connection", "Live");
+  await page.waitForSelector(row("shop/ledger"), { state: "detached" });
+  expect(asked).toBe(2);
+});
+
+test("the time line goes back to the first of 500 events, with keys alone, and says of which day each is", async () => {
+  const events = Array.from({ length: 500 }, (_, index) =>
+    anEvent(index + 1, "exported", "shop/cart", `The event ${index + 1}.`),
+  );
+  const feed = await serveCanned({ ...aShop(), events });
+  const page = await openPage("about:blank", { timezoneId: "UTC" });
+  await page.clock.install({ time: "2026-01-03T12:00:00Z" });
+  await page.goto(feed.url);
+  await untilText(page, "#timelineBody li:last-child", "The event 441.");
+  for (const [button, first] of [
+    ["Show older: 440 more", 440],
+    ["Show older: 320 more", 320],
+    ["Show older: 200 more", 200],
+    ["Show older: 80 more", 80],
+  ] as const) {
+    await page.focus(`#timelineBody button:text-is('${button}')`);
+    await page.keyboard.press("Enter");
+    await untilText(page, "#timelineBody li:has(:focus)", `The event ${first}.`);
+  }
+  expect(await page.locator("#timelineBody li").count()).toBe(500);
+  expect(await page.locator("#timelineBody button").count()).toBe(0);
+  expect(await page.textContent("#timelineBody li:last-child time")).toBe("2 Jan, 09:01:01");
+  feed.tell({
+    events: [{ ...anEvent(501, "exported", "shop/cart", "."), at: "2026-01-03T11:59:00Z" }],
+  });
+  await untilText(page, "#timelineBody li:first-child time", /^11:59:00$/);
+});
+
+test("a drained cluster is told calmly: its arrows, and its share of a service, are grey and say so", async () => {
+  const feed = await serveCanned(aDrainedShop());
+  const page = await openPage(feed.url);
+  await untilText(page, "#verdict", "All is well. west is drained.");
+  expect(await page.locator("path.way.drained").count()).toBe(2);
+  expect(await page.locator("path.way.idle").count()).toBe(0);
+  expect(await page.locator("path.way.drained title").first().textContent()).toMatch(
+    /^west → \w+: 2 services, 2 drained$/,
+  );
+  await untilText(page, "#clustersBody .note", "Dotted: drained.");
+  await page.click(`${row("shop/cart")} a`);
+  const chip = page.locator("#panel table.parts tr:has(a:text-is('edge')) .chip.drained");
+  expect(await chip.textContent()).toBe("west 0/2, drained");
+  expect(await chip.getAttribute("title")).toBe("west: 0 of 2 endpoints ready, drained");
+  expect(await page.locator("#panel .chip.bad").count()).toBe(0);
+  const colours = async (): Promise<unknown> =>
+    page.evaluate(`["path.way.drained", "#panel .chip.drained"].map((each) => {
+      const { stroke, color, strokeDasharray, borderStyle } = getComputedStyle(document.querySelector(each));
+      return each.startsWith("path") ? [stroke, strokeDasharray] : [color, borderStyle];
+    })`);
+  expect(await colours()).toEqual([
+    ["rgb(132, 145, 154)", "0.1px, 6px"],
+    ["rgb(86, 101, 112)", "dotted"],
+  ]);
+
+  feed.tell({ clusters: [aCluster("west", { liveness: "unknown" })] });
+  await page.waitForSelector("path.way.unknown");
+  expect(await chip.count()).toBe(0);
+  expect(await page.locator("#panel .chip.unknown").first().textContent()).toBe(
+    "west 0/2, its state is unknown",
+  );
+  expect(await page.locator("path.way.idle, .chip.bad").count()).toBe(0);
+
+  feed.tell({ clusters: [aCluster("west", { liveness: "lost" })] });
+  await page.waitForSelector("path.way.idle");
+  expect(await page.locator("#panel .chip.bad").first().getAttribute("title")).toBe(
+    "west: 0 of 2 endpoints ready, lost",
+  );
+});
+
+test("beside an open panel every part of the page is still there, and none is under it", async () => {
+  const { page } = await openShop({ viewport: WIDE });
+  for (const width of [1200, 1280, 1699, 1920]) {
+    await page.setViewportSize({ width, height: 800 });
+    await page.evaluate("location.hash = '#/service/shop/checkout'");
+    await page.waitForSelector("#panel h2:text('shop/checkout')");
+    const panel = await page.locator("#panel").boundingBox();
+    for (const title of ["Clusterset", "Time line", "Propagation", "Services"]) {
+      const card = page.locator(".card", { has: page.locator(`h2:text-is('${title}')`) });
+      await card.scrollIntoViewIfNeeded();
+      expect(await card.isVisible()).toBe(true);
+      const { x, width: wide } = (await card.boundingBox())!;
+      expect(x + wide).toBeLessThanOrEqual(panel!.x);
+      expect(wide).toBeGreaterThan(300);
+    }
+    expect(await page.locator(".plot .point").count()).toBeGreaterThan(0);
+    await page.keyboard.press("Escape");
+  }
 });
 
 test("with nothing exported yet the page says how to begin", async () => {

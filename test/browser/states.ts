@@ -140,6 +140,36 @@ export function aShop(): DashboardState {
   };
 }
 
+/** Three clusters, one of which asks the others to go elsewhere: nothing of it is ready for them any more. */
+export function aDrainedShop(): DashboardState {
+  const clusters = ["east", "edge", "west"];
+  const service = (name: string, ready: number): ServiceState =>
+    aService(`shop/${name}`, {
+      parts: partsOf(clusters, { east: [ready, ready], west: [0, 2] }).map((part) =>
+        part.cluster === "west" ? { ...part, offered: { ready: 2, total: 2 } } : part,
+      ),
+    });
+  return {
+    ...EMPTY,
+    hub: { server: "https://hub.example:6443" },
+    clusters: [
+      aCluster("east"),
+      aCluster("edge", { exports: 0 }),
+      aCluster("west", {
+        liveness: "drained",
+        why: "It asks the others to go elsewhere: new nodes.",
+        next: '"isthmus undrain west" ends it.',
+      }),
+    ],
+    services: [service("cart", 3), service("checkout", 2)],
+    events: [
+      anEvent(1, "exported", "shop/cart", "east exports shop/cart."),
+      anEvent(2, "drained", "west", "west is drained. It asks the others to go elsewhere."),
+    ],
+    latency: someLatency(40),
+  };
+}
+
 export function anEvent(
   id: number,
   kind: TimelineEvent["kind"],
