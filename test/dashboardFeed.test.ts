@@ -247,6 +247,34 @@ test("two clusters of one id are both shown, and only the first takes part", asy
   expect(exporters).toEqual(["east"]);
 });
 
+test("a cluster that has the name of another's id, and its id, too, does not take its place", async () => {
+  const { world, east, west } = await openCentral("east", "west", "edge");
+  await east.site.offer("web", ["10.1.0.1"]);
+  await west.site.offer("db", ["10.2.0.1"]);
+  await world.pass(5);
+  const { page, cluster } = await watchCentral(world, {
+    named: { east: "prod", west: "east", edge: "prod" },
+    called: { west: "east", edge: "east" },
+  });
+  expect(page().clusters.map(({ id, exports }) => [id, exports])).toEqual([
+    ["east", 1],
+    ["east (2)", 1],
+    ["prod", 0],
+  ]);
+  expect(cluster("east").liveness).toBe("live");
+  expect(cluster("east (2)").problems[0]).toContain("give each an id of its own");
+});
+
+test("a double that is named as a later cluster goes by its id does not take its place either", async () => {
+  const { world } = await openCentral("east", "west", "edge");
+  const { page } = await watchCentral(world, { named: { west: "edge" }, called: { west: "east" } });
+  expect(page().clusters.map(({ id, liveness }) => [id, liveness])).toEqual([
+    ["east", "live"],
+    ["edge", "live"],
+    ["edge (2)", "unknown"],
+  ]);
+});
+
 test("what may not be listed is said at its cluster, with what to ask for, and the rest is shown", async () => {
   const { world, east, west } = await openCentral("east", "west");
   await east.site.offer("web", ["10.1.0.1"]);

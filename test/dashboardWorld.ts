@@ -39,6 +39,8 @@ interface Site {
 }
 
 interface Oddities {
+  /** What whoever asks names them, instead of by their ids. */
+  readonly named?: Readonly<Record<string, string>>;
   /** They do not answer from the beginning. */
   readonly away?: readonly string[];
   /** By which id somebody names them, instead of their own. */
@@ -74,7 +76,7 @@ export async function watchAgents(
 async function watch(
   clock: VirtualClock,
   sites: readonly Site[],
-  { hub, away = [], called, denied }: Oddities & { readonly hub?: Store },
+  { hub, away = [], named, called, denied }: Oddities & { readonly hub?: Store },
 ): Promise<Watched> {
   const lines = new Map(
     sites.map(({ id, store }) => [id, createLine(deny(store, denied?.[id]), () => true)]),
@@ -82,7 +84,7 @@ async function watch(
   for (const id of away) lines.get(id)!.cut();
   const feed = startFeed({
     sources: sites.map(({ id }) => ({
-      name: id,
+      name: named?.[id] ?? id,
       givenId: called?.[id] ?? id,
       store: lines.get(id)!.store,
       describe: (error) => `It is away: ${String(error)}.`,

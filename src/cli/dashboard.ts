@@ -98,12 +98,14 @@ export async function openDashboard(
   const { clock, random } = context;
   const { host, port } = parseAddress(options.address);
   const { token, policy, heartbeatMs, sources, mode } = options;
-  const hubs: KubeClient[] = [];
   const openHub = (access: HubAccess) => {
     const config = renderHubConfig(context, access);
     const store = createClient(config, { clock, userAgent: USER_AGENT });
-    hubs.push(store);
-    return { store, describe: (error: unknown) => describe(error, { config }, clock.now()) };
+    return {
+      store,
+      describe: (error: unknown) => describe(error, { config }, clock.now()),
+      close: () => store.close(),
+    };
   };
   const feed = startFeed({
     sources,
@@ -115,10 +117,6 @@ export async function openDashboard(
     clock,
     random,
   });
-  const stop = async (): Promise<void> => {
-    await feed.stop();
-    await Promise.all(hubs.map((client) => client.close()));
-  };
   try {
     const place = { host, port, ...(token === undefined ? {} : { token }) };
     const server = await serveDashboard({ ...place, feed, assets: readAsset, clock });
@@ -127,11 +125,11 @@ export async function openDashboard(
       feed,
       async close() {
         await server.close();
-        await stop();
+        await feed.stop();
       },
     };
   } catch (error) {
-    await stop();
+    await feed.stop();
     throw error;
   }
 }

@@ -10,6 +10,7 @@ import type { Clock, Random } from "../ports/clock.ts";
 import type { Store } from "../ports/store.ts";
 import { type ClusterFeed, type FeedSource, startClusterFeed } from "./clusterFeed.ts";
 import { type HubFeed, startHubFeed } from "./hubFeed.ts";
+import { createHubTokens, type HubTokens, isSameHub } from "./hubTokens.ts";
 import { inquire } from "./inquiry.ts";
 import type { Listed } from "./roll.ts";
 import type { ClusterState } from "./state.ts";
@@ -17,16 +18,20 @@ import type { ClusterState } from "./state.ts";
 /** How to speak to a hub: with a token that is asked for whenever it is needed. */
 export interface HubAccess {
   readonly credential: HubCredential;
-  readonly tokens: { current(): string; refresh(refused: string): Promise<boolean> };
+  readonly tokens: HubTokens;
+}
+
+export interface OpenedHub {
+  readonly store: Store;
+  readonly describe: (error: unknown) => string;
+  /** Nobody asks it any more. */
+  readonly close?: () => Promise<void>;
 }
 
 export interface Sources {
   readonly sources: readonly FeedSource[];
   /** Absent: hubs are not asked. Called again when the clusters have joined another. */
-  readonly openHub?: (access: HubAccess) => {
-    readonly store: Store;
-    readonly describe: (error: unknown) => string;
-  };
+  readonly openHub?: (access: HubAccess) => OpenedHub;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -37,7 +42,7 @@ export interface GatheringOptions extends Sources {
   readonly onChange: () => void;
   readonly onEndpoints: (feed: ClusterFeed, service: ServiceKey, from: string | undefined) => void;
   readonly onShared: (service: ServiceKey, cluster: string) => void;
-  /** There is another hub than before. */
+  /** There is another hub than before, or none any more. */
   readonly onHub: () => void;
 }
 
@@ -58,8 +63,9 @@ export interface Gathering {
 
 export function startGathering(options: GatheringOptions): Gathering {
   const { clock, random, openHub, onService, onChange } = options;
-  const closing: Promise<void>[] = [];
+  const closing = new Set<Promise<void>>();
   let hub: HubFeed | undefined;
+  let opened: OpenedHub | undefined;
   let describeHub: (error: unknown) => string = String;
   let isStopped = false;
 
@@ -82,21 +88,38 @@ export function startGathering(options: GatheringOptions): Gathering {
 
   /** The first cluster that has a credential speaks for all: any member may read everything. */
   function reviewHub(): void {
-    const credential = findCredential();
-    if (isStopped || openHub === undefined || credential === undefined) return;
-    if (credential.server === hub?.credential.server) return;
-    if (hub !== undefined) closing.push(hub.stop());
-    const tokens = {
-      current: () => findCredential()?.token ?? "",
-      async refresh(refused: string) {
-        await Promise.all(feeds.map((feed) => feed.reviewCredential()));
-        return tokens.current() !== refused;
-      },
+    const credential = credentials().find(({ token }) => token !== undefined);
+    if (isStopped || openHub === undefined) return;
+    if (credential === undefined ? hub === undefined : isOpen(credential)) return;
+    const closed = closeHub().finally(() => closing.delete(closed));
+    closing.add(closed);
+    if (credential !== undefined) startHub(openHub, credential);
+    options.onHub();
+  }
+
+  function isOpen(credential: HubCredential): boolean {
+    return hub !== undefined && isSameHub(hub.credential, credential);
+  }
+
+  async function closeHub(): Promise<void> {
+    const last = { hub, opened };
+    hub = undefined;
+    opened = undefined;
+    await last.hub?.stop();
+    await last.opened?.close?.();
+  }
+
+  function startHub(open: NonNullable<typeof openHub>, credential: HubCredential): void {
+    const review = async (): Promise<void> => {
+      await Promise.all(feeds.map((feed) => feed.reviewCredential()));
     };
-    const opened = openHub({ credential, tokens });
-    describeHub = opened.describe;
+    const tokens = createHubTokens({ hub: credential, credentials, review });
+    opened = open({ credential, tokens });
+    const { store, describe } = opened;
+    describeHub = describe;
     hub = startHubFeed({
-      ...opened,
+      store,
+      describe,
       credential,
       clock,
       random,
@@ -104,26 +127,31 @@ export function startGathering(options: GatheringOptions): Gathering {
       onEndpoints: options.onShared,
       onMembers: onChange,
     });
-    options.onHub();
   }
 
-  function findCredential(): HubCredential | undefined {
-    const credentials = feeds.flatMap((feed) => feed.credential() ?? []);
-    return credentials.find(({ token }) => token !== undefined);
+  function credentials(): readonly HubCredential[] {
+    return feeds.flatMap((feed) => feed.credential() ?? []);
   }
 
   return {
     listed() {
       const members = new Map((hub?.members() ?? []).map((member) => [member.id, member]));
       const seen = new Map<string, Listed>();
+      const doubles: ClusterFeed[] = [];
       for (const feed of feeds) {
         const id = feed.id();
-        const { name } = feed.source;
-        if (seen.has(id)) seen.set(name, { id: name, feed, member: undefined, isDouble: true });
+        if (seen.has(id)) doubles.push(feed);
         else seen.set(id, { id, feed, member: members.get(id), isDouble: false });
       }
       for (const [id, member] of members) {
         if (!seen.has(id)) seen.set(id, { id, feed: undefined, member, isDouble: false });
+      }
+      // Last, so that none of them takes the place of a cluster that goes by its id rightly.
+      for (const feed of doubles) {
+        const { name } = feed.source;
+        let id = name;
+        for (let count = 2; seen.has(id); count += 1) id = `${name} (${count})`;
+        seen.set(id, { id, feed, member: undefined, isDouble: true });
       }
       return [...seen.values()].toSorted((a, b) => compareText(a.id, b.id));
     },
@@ -164,7 +192,7 @@ export function startGathering(options: GatheringOptions): Gathering {
       inquire(service, { clusters: feeds, hub, describeHub, clock, signal }),
     async stop() {
       isStopped = true;
-      await Promise.all([...feeds.map((feed) => feed.stop()), hub?.stop(), ...closing]);
+      await Promise.all([...feeds.map((feed) => feed.stop()), closeHub(), ...closing]);
     },
   };
 }

@@ -110,6 +110,7 @@ export interface DashboardState {
 export interface DashboardChange {
   readonly version: number;
   readonly synced: boolean;
+  /** Absent: there is none, or none any more. */
   readonly hub?: DashboardState["hub"];
   readonly clusters: readonly ClusterState[];
   readonly goneClusters: readonly string[];
