@@ -53,7 +53,12 @@ const DNS = anInspection("east").dns;
 const PROXY = anInspection("east").proxy;
 const RANGES = anInspection("east").ranges;
 const ACCESS = anInspection("east").access;
-const COREFILE = { configMap: "kube-system/coredns", servesZone: true, readsImports: true };
+const COREFILE = {
+  configMap: "kube-system/coredns",
+  servesZone: true,
+  readsImports: true,
+  importedFiles: [],
+};
 
 const CASES: Readonly<Record<string, readonly [Trouble, readonly string[], string]>> = {
   "definitions that are missing fail, with how to install them": [

@@ -5,10 +5,18 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { CONFIG_MAP, CUSTOM_RESOURCE_DEFINITION, LEASE, SERVICE } from "../src/api/builtin.ts";
+import {
+  CONFIG_MAP,
+  CUSTOM_RESOURCE_DEFINITION,
+  LEASE,
+  SECRET,
+  SERVICE,
+} from "../src/api/builtin.ts";
 import type { CheckReport } from "../src/core/check/checkup.ts";
 import { EmbeddedCluster } from "../src/embedded/cluster.ts";
 import { serveCluster } from "../src/embedded/server.ts";
+import { HUB_SECRET } from "../src/hub/credential.ts";
+import type { KubeClient } from "../src/kube/client.ts";
 import { systemClock as clock, systemRandom as random } from "../src/kube/clock.ts";
 import { runCommand } from "./commandLine.ts";
 import { temporaryDirectory } from "./loopback.ts";
@@ -28,6 +36,18 @@ function failures({ checks }: CheckReport): readonly string[] {
 async function settle(world: ReadingWorld): Promise<void> {
   await eventually("nothing fails", async () => {
     expect(failures(await report(world))).toEqual([]);
+  });
+}
+
+async function breakSecret(
+  client: KubeClient,
+  fields: Readonly<Record<string, string>>,
+): Promise<void> {
+  const secret = (await client.get(SECRET, HUB_SECRET))!;
+  const data = Object.entries(fields).map(([key, value]) => [key, btoa(value)]);
+  await client.replace(SECRET, {
+    ...secret,
+    data: { ...secret.data, ...Object.fromEntries(data) },
   });
 }
 
@@ -163,6 +183,13 @@ describe("check", () => {
     await client.delete(LEASE, { namespace: "isthmus-system", name: "isthmus-agent" });
     expect((await world.ask("check", "-o", "short", "--no-hub")).out).toContain(
       "no agent ever ran",
+    );
+    await breakSecret(client, { server: "https://127.0.0.1:1" });
+    const named = await world.ask("get", "clusters");
+    expect(named.err).toContain("hub https://127.0.0.1:1, which was not asked");
+    await breakSecret(client, { server: "" });
+    expect((await world.ask("check", "-o", "short", "--no-hub")).out).toMatch(
+      /^FAIL {2}api\/hub \S+: The Secret isthmus-system\/isthmus-hub has no address of a hub/m,
     );
   });
 

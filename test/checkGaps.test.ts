@@ -98,7 +98,14 @@ test("whatever cannot be read is a warning, never a pass or a failure", () => {
       access: { reader: HIDDEN, central: HIDDEN, agent: HIDDEN },
       agentLease: HIDDEN,
       ranges: { podCIDRs: HIDDEN, serviceCIDRs: HIDDEN, pods: HIDDEN },
-      dns: { ...DNS, corefile: HIDDEN, deployed: HIDDEN, access: HIDDEN, service: HIDDEN },
+      dns: {
+        ...DNS,
+        corefile: HIDDEN,
+        nodeLocal: HIDDEN,
+        deployed: HIDDEN,
+        access: HIDDEN,
+        service: HIDDEN,
+      },
       proxy: { daemons: HIDDEN, mode: HIDDEN },
     },
   });

@@ -4,7 +4,7 @@ import { setMaxListeners } from "node:events";
 import { CLUSTER_ID_PROPERTY } from "../api/names.ts";
 import type { Inspection } from "../core/check/inspection.ts";
 import { type CheckReport, runChecks } from "../core/check/checkup.ts";
-import { isBlind, type Observation, type Sighting } from "../core/clusterset/sighting.ts";
+import type { Observation, Sighting } from "../core/clusterset/sighting.ts";
 import { glimpseAgentLease, inspectCluster, type LeaseGlimpse } from "../controllers/inspect.ts";
 import type { Cluster } from "./cluster.ts";
 import type { CliContext } from "./context.ts";
@@ -27,7 +27,7 @@ export async function lookForChecks(context: CliContext, observer: OpenObserver)
   );
   // Together: a glimpse that Ctrl-C ends while nobody waits for it would end the process.
   const [observation, ...leases] = await Promise.all([
-    observer.look({ watchesLeases: true }),
+    observer.look({ watchesLeases: true, canNarrow: false }),
     ...glimpses,
   ]);
   const inspections: (Inspection | undefined)[] = [];
@@ -55,7 +55,7 @@ async function inspect(
   },
 ): Promise<Inspection | undefined> {
   const { sighting, leaseBefore } = known;
-  if (sighting === undefined || isBlind(sighting)) return undefined;
+  if (sighting === undefined || sighting.isSilent === true) return undefined;
   const { hub } = sighting;
   // Who has no property may still be known by the Secret of its hub.
   const hasProperty = sighting.properties.some(

@@ -9,7 +9,7 @@ import { VERSION } from "../api/version.ts";
 import { gatherObjects } from "../controllers/gather.ts";
 import { count } from "../core/clusterset/explanation.ts";
 import { viewStatus } from "../core/clusterset/health.ts";
-import { idOf, isBlind, type Observation, type Sighting } from "../core/clusterset/sighting.ts";
+import { idOf, type Observation, type Sighting } from "../core/clusterset/sighting.ts";
 import { viewClusterset } from "../core/clusterset/view.ts";
 import { formatTime } from "../ports/clock.ts";
 import { lookForChecks } from "./checkLook.ts";
@@ -55,7 +55,7 @@ export async function runGather(context: CliContext, flags: GatherFlags): Promis
       const sighting = observation.sightings[at];
       const folder = names[at];
       if (sighting === undefined || folder === undefined) continue;
-      if (isBlind(sighting)) {
+      if (sighting.isSilent === true) {
         bundle.leaveOut(`${folder}: ${sighting.problems[0] ?? "it did not answer."}`);
         continue;
       }

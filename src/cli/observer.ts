@@ -3,7 +3,12 @@
 
 import { Problem } from "../api/problem.ts";
 import { type HubDepth, sightCluster, sightHub } from "../controllers/sight.ts";
-import type { HubSighting, Observation, Sighting } from "../core/clusterset/sighting.ts";
+import {
+  hasOtherHub,
+  type HubSighting,
+  type Observation,
+  type Sighting,
+} from "../core/clusterset/sighting.ts";
 import type { HubCredential } from "../hub/credential.ts";
 import { describeFailure } from "../kube/failure.ts";
 import { type Cluster, type Clusters, withClusters } from "./cluster.ts";
@@ -37,6 +42,8 @@ export interface LookOptions {
   /** Absent: all. */
   readonly namespace?: string | undefined;
   readonly depth?: HubDepth;
+  /** False: the command has no -n, so nobody is told to use it. */
+  readonly canNarrow?: boolean;
   /** Take the time to see whether Leases are renewed, where their times alone do not show it. */
   readonly watchesLeases?: boolean;
 }
@@ -118,6 +125,7 @@ async function look(
         givenId,
         guess: contextOf(cluster),
         namespace: options.namespace,
+        canNarrow: options.canNarrow,
       }),
     ),
   );
@@ -126,11 +134,18 @@ async function look(
   const hub = desk.flags.hub ? await lookAtHub(desk, credentials, options) : undefined;
   const { namespace } = options;
   return {
-    sightings,
+    sightings: sightings.map((sighting) => sayOtherHub(sighting, hub)),
     ...(hub === undefined ? {} : { hub }),
     ...(namespace === undefined ? {} : { namespace }),
     nowMs: clock.now(),
   };
+}
+
+/** One hub is asked. Who is a member of another must not look like one that nobody knows. */
+function sayOtherHub(sighting: Sighting, asked: HubSighting | undefined): Sighting {
+  if (!hasOtherHub(sighting, asked)) return sighting;
+  const problem = `It has joined the hub ${sighting.hub}, which was not asked: only ${asked?.server} was. Look at the members of each hub by themselves.`;
+  return { ...sighting, problems: [...sighting.problems, problem] };
 }
 
 /** Any member may read all of it; the first whose credential is good is asked. */

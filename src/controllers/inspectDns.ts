@@ -4,12 +4,13 @@
 import { CONFIG_MAP, ENDPOINT_SLICE, SERVICE } from "../api/builtin.ts";
 import { KUBE_SERVICE_NAME_LABEL } from "../api/names.ts";
 import { defineResource, type KubeObject } from "../api/object.ts";
-import type { DaemonFacts, DnsFacts, ProxyFacts } from "../core/check/inspection.ts";
+import type { CorefileFacts, DaemonFacts, DnsFacts, ProxyFacts } from "../core/check/inspection.ts";
 import { STAND_INS } from "../core/check/proxy.ts";
 import { type CoreDnsPlace, hasMulticluster, readDeployed } from "../dns/coredns.ts";
 import { readsImports, servesZone } from "../dns/corefile.ts";
-import { CorefileError } from "../dns/corefileSyntax.ts";
-import type { Store } from "../ports/store.ts";
+import { findSites, isInZone, listImportedFiles } from "../dns/corefileServer.ts";
+import { CorefileError, parseCorefile } from "../dns/corefileSyntax.ts";
+import { isStoreError, type Store } from "../ports/store.ts";
 import type { Attempt } from "./inspect.ts";
 import { findCoreDnsDenials } from "./inspectAccess.ts";
 
@@ -23,12 +24,18 @@ export const COREDNS_PLACE: CoreDnsPlace = {
   deployment: "coredns",
 };
 const KUBE_SYSTEM = "kube-system";
+const NODE_LOCAL = { namespace: KUBE_SYSTEM, name: "node-local-dns" } as const;
+/** What its Corefile says for the address of CoreDNS, until it runs. */
+const COREDNS_PILLAR = "__PILLAR__CLUSTER__DNS__";
 const DNS_SERVICE = { namespace: KUBE_SYSTEM, name: "kube-dns" } as const;
 
 export async function inspectDns(store: Store, attempt: Attempt): Promise<DnsFacts> {
   const { namespace } = COREDNS_PLACE;
-  const [corefile, deployed, service, access] = await Promise.all([
+  const [corefile, nodeLocal, deployed, service, access] = await Promise.all([
     attempt("get the ConfigMap kube-system/coredns", (signal) => readCorefile(store, signal)),
+    attempt("see whether NodeLocal DNSCache runs (get daemonsets, configmaps)", (signal) =>
+      readNodeLocal(store, signal),
+    ),
     attempt("get the Deployment kube-system/coredns", async (signal) => {
       const found = await readDeployed(store, COREDNS_PLACE, signal);
       if (found === undefined) return undefined;
@@ -44,23 +51,72 @@ export async function inspectDns(store: Store, attempt: Attempt): Promise<DnsFac
       return findCoreDnsDenials(store, { namespace, name: found.serviceAccount }, signal);
     }),
   ]);
-  return { zone: CLUSTERSET_ZONE, corefile, deployed, service, access };
+  return { zone: CLUSTERSET_ZONE, corefile, nodeLocal, deployed, service, access };
 }
 
 async function readCorefile(store: Store, signal: AbortSignal) {
   const { namespace, configMap: name, configKey } = COREDNS_PLACE;
   const text = (await store.get(CONFIG_MAP, { namespace, name }, { signal }))?.data?.[configKey];
   if (text === undefined) return undefined;
-  const configMap = `${namespace}/${name}`;
+  return readZone(`${namespace}/${name}`, text, (corefile) =>
+    servesZone(corefile, CLUSTERSET_ZONE),
+  );
+}
+
+/** A ConfigMap that was left behind asks nobody. */
+async function readNodeLocal(
+  store: Store,
+  signal: AbortSignal,
+): Promise<CorefileFacts | undefined> {
+  if (!(await hasNodeLocal(store, signal))) return undefined;
+  const [config, service] = await Promise.all([
+    store.get(CONFIG_MAP, NODE_LOCAL, { signal }),
+    store.get(SERVICE, DNS_SERVICE, { signal }),
+  ]);
+  const text = config?.data?.[COREDNS_PLACE.configKey] ?? "";
+  const coredns = [COREDNS_PILLAR, service?.spec?.clusterIP ?? COREDNS_PILLAR];
+  return readZone(
+    `${NODE_LOCAL.namespace}/${NODE_LOCAL.name}`,
+    text,
+    (corefile) => servesZone(corefile, CLUSTERSET_ZONE) || sendsRest(corefile, coredns),
+  );
+}
+
+/** A server that does not know DaemonSets runs none. */
+async function hasNodeLocal(store: Store, signal: AbortSignal): Promise<boolean> {
+  try {
+    return (await store.get(DAEMON_SET, NODE_LOCAL, { signal })) !== undefined;
+  } catch (error) {
+    if (!isStoreError(error, "NotFound")) throw error;
+    return false;
+  }
+}
+
+/** Whether names that it has no zone for go to one of these servers. */
+function sendsRest(text: string, servers: readonly string[]): boolean {
+  const [closest] = findSites(parseCorefile(text), "forward")
+    .flatMap(({ keys, directive }) => keys.map(({ zone }) => ({ zone, directive })))
+    .filter(({ zone }) => isInZone(CLUSTERSET_ZONE, zone))
+    .toSorted((a, b) => b.zone.length - a.zone.length);
+  return closest?.directive.args.some((arg) => servers.includes(arg.text)) === true;
+}
+
+function readZone(
+  configMap: string,
+  text: string,
+  knowsZone: (corefile: string) => boolean,
+): CorefileFacts {
   try {
     return {
       configMap,
-      servesZone: servesZone(text, CLUSTERSET_ZONE),
+      servesZone: knowsZone(text),
       readsImports: readsImports(text),
+      importedFiles: listImportedFiles(parseCorefile(text)),
     };
   } catch (error) {
     if (!(error instanceof CorefileError)) throw error;
-    return { configMap, servesZone: false, readsImports: false, problem: error.message };
+    const nothing = { servesZone: false, readsImports: false, importedFiles: [] };
+    return { configMap, ...nothing, problem: error.message };
   }
 }
 

@@ -29,7 +29,10 @@ function aStore(list: Answer, get: () => Promise<undefined> = async () => undefi
 
 const EMPTY: ListPage<KubeObject> = { items: [], resourceVersion: "1" };
 
-function look(store: Store, fields: { namespace?: string; guess?: string } = {}) {
+function look(
+  store: Store,
+  fields: { namespace?: string; guess?: string; canNarrow?: boolean } = {},
+) {
   const clock = new VirtualClock();
   return sightCluster({ store, clock, signal, describe, name: "east.yaml", ...fields });
 }
@@ -50,6 +53,27 @@ test("a kind that may not be listed is unread, not absent, and the sentence says
   expect(scoped.sighting.problems.join(" ")).toContain('endpointslices in namespace "shop"');
 });
 
+test("a server that refuses every kind has answered, and who has no -n is not told to use it", async () => {
+  const store = aStore(() => Promise.reject(new StoreError("Forbidden", "no", { status: 403 })));
+  const { sighting } = await look(store, { canNarrow: false });
+  expect(isBlind(sighting)).toBe(true);
+  expect(sighting.isSilent).toBeUndefined();
+  expect(sighting.problems).toContain(
+    "You may not list services of all namespaces. Ask for the ClusterRole view.",
+  );
+});
+
+test("a Secret of the hub that cannot be understood is said, not passed over", async () => {
+  const secret = { apiVersion: "v1", kind: "Secret", metadata: {}, data: {} };
+  const get = (resource: Resource) =>
+    Promise.resolve(resource.kind === "Secret" ? secret : undefined);
+  const store = { ...aStore(() => Promise.resolve(EMPTY)), get: get as Store["get"] };
+  const { sighting, credential } = await look(store);
+  expect(credential).toBeUndefined();
+  expect(sighting.hubProblem).toContain("isthmus-system/isthmus-hub names no cluster.");
+  expect(sighting.problems.join(" ")).toContain("isthmus-system/isthmus-hub names no cluster.");
+});
+
 test("a cluster without the definitions is one that exports nothing, and is told how to get them", async () => {
   const store = aStore((resource) =>
     resource.group === "multicluster.x-k8s.io"
@@ -65,6 +89,7 @@ test("a server that fails in the middle makes the sighting blind, in the caller'
   const store = aStore(() => Promise.reject(new StoreError("Unavailable", "etcd is away")));
   const { sighting } = await look(store);
   expect(isBlind(sighting)).toBe(true);
+  expect(sighting.isSilent).toBe(true);
   expect(sighting.problems).toEqual(["said: etcd is away"]);
 });
 

@@ -1,16 +1,12 @@
 // Observe, once and from outside: an API server in, what a person may see of the cluster or of its hub out. Reads in pages,
 // within bounds; what fails is a sentence in the sighting, never the end of the command. Writes nothing.
 
-import { CLUSTER_PROPERTY, type ClusterProperty } from "../api/about.ts";
-import { ENDPOINT_SLICE, LEASE, type Lease, NAMESPACE, SECRET, SERVICE } from "../api/builtin.ts";
+import { ENDPOINT_SLICE, LEASE, type Lease, NAMESPACE, SERVICE } from "../api/builtin.ts";
 import { ENDPOINT_SHARE, SERVICE_SHARE } from "../api/hubshare.ts";
 import { CLUSTER_MEMBER } from "../api/isthmus.ts";
 import { SERVICE_EXPORT, SERVICE_IMPORT, type ServiceImport } from "../api/mcs.ts";
 import {
-  CLUSTER_ID_PROPERTY,
   type ClusterId,
-  CLUSTERSET_PROPERTY,
-  DRAIN_PROPERTY,
   HUB_NAMESPACE,
   KUBE_SERVICE_NAME_LABEL,
   MANAGED_LABEL,
@@ -28,11 +24,12 @@ import {
 } from "../core/clusterset/sighting.ts";
 import { keyOf } from "../core/clusterset/record.ts";
 import { resolveIdentity } from "../core/identity.ts";
-import { HUB_SECRET, type HubCredential, parseCredential } from "../hub/credential.ts";
+import { HUB_SECRET, type HubCredential } from "../hub/credential.ts";
 import type { Clock } from "../ports/clock.ts";
 import { isStoreError, type Store } from "../ports/store.ts";
 import { runBounded } from "../runtime/bounded.ts";
 import { listUpTo } from "./list.ts";
+import { type MembershipSight, readMembership } from "./sightMembership.ts";
 
 export interface SightOptions {
   readonly store: Store;
@@ -61,6 +58,8 @@ export async function sightCluster(
     readonly guess?: string | undefined;
     /** Absent: all namespaces. */
     readonly namespace?: string | undefined;
+    /** False: who asks has no way to name a namespace. */
+    readonly canNarrow?: boolean | undefined;
   },
 ): Promise<Sighted> {
   const { name, clock, signal, boundMs = BOUND_MS } = options;
@@ -78,6 +77,7 @@ export async function sightCluster(
         cluster: cluster.ok ? cluster.value : undefined,
         problems,
         unread,
+        isSilent: true,
         ...NOTHING_SEEN,
       },
       credential: undefined,
@@ -88,7 +88,7 @@ export async function sightCluster(
 type ClusterOptions = Parameters<typeof sightCluster>[0];
 
 async function look(options: ClusterOptions, signal: AbortSignal): Promise<Sighted> {
-  const { store, name, namespace } = options;
+  const { store, name, namespace, canNarrow = true } = options;
   const unread = new Set<SightedKind>();
   const problems = new Set<string>();
 
@@ -102,7 +102,7 @@ async function look(options: ClusterOptions, signal: AbortSignal): Promise<Sight
       if (!isWhole) {
         unread.add(kind);
         problems.add(
-          `There are more than ${OBJECTS_MAX} ${resource.plural}; the rest was not read. Name one namespace with -n.`,
+          `There are more than ${OBJECTS_MAX} ${resource.plural}; the rest was not read.${canNarrow ? " Name one namespace with -n." : ""}`,
         );
       }
       return items;
@@ -116,7 +116,7 @@ async function look(options: ClusterOptions, signal: AbortSignal): Promise<Sight
       if (!isStoreError(error, "Forbidden")) throw error;
       unread.add(kind);
       // Whether a namespace is there matters only where something is missing; it is said there.
-      if (kind !== "namespaces") problems.add(describeForbidden(resource, namespace));
+      if (kind !== "namespaces") problems.add(describeForbidden(resource, options));
       return [];
     }
   }
@@ -137,6 +137,11 @@ async function look(options: ClusterOptions, signal: AbortSignal): Promise<Sight
       `It has joined a hub, which was not asked: you may not read the Secret ${HUB_SECRET.namespace}/${HUB_SECRET.name}.`,
     );
   }
+  if (membership.problem !== undefined) {
+    problems.add(
+      `${membership.problem} Nothing of its hub is told. Join it again with "isthmus join".`,
+    );
+  }
   const exported = new Set(serviceExports.map(keyOf));
   const hub = membership.isHubHidden ? "" : credential?.server;
   return {
@@ -147,6 +152,7 @@ async function look(options: ClusterOptions, signal: AbortSignal): Promise<Sight
       problems: [...problems],
       unread: [...unread],
       ...(hub === undefined ? {} : { hub }),
+      ...(membership.problem === undefined ? {} : { hubProblem: membership.problem }),
       serviceExports,
       serviceImports,
       services: services.filter(
@@ -194,49 +200,14 @@ function identify(
   return parsed.value;
 }
 
-function describeForbidden(resource: Resource, namespace: string | undefined): string {
+function describeForbidden(
+  resource: Resource,
+  { namespace, canNarrow = true }: ClusterOptions,
+): string {
+  const ask = canNarrow ? "Name one with -n, or ask" : "Ask";
   return namespace === undefined
-    ? `You may not list ${resource.plural} of all namespaces. Name one with -n, or ask for the ClusterRole view.`
+    ? `You may not list ${resource.plural} of all namespaces. ${ask} for the ClusterRole view.`
     : `You may not list ${resource.plural} in namespace "${namespace}". Ask for the role view there.`;
-}
-
-interface MembershipSight {
-  readonly credential: HubCredential | undefined;
-  readonly idProperty: ClusterProperty | undefined;
-  readonly properties: readonly ClusterProperty[];
-  /** It is a member, and we may not know of which hub. */
-  readonly isHubHidden: boolean;
-}
-
-async function readMembership(store: Store, signal: AbortSignal): Promise<MembershipSight> {
-  const quietly = async <T>(ask: Promise<T>): Promise<T | undefined> => {
-    try {
-      return await ask;
-    } catch (error) {
-      if (isStoreError(error, "NotFound", "Forbidden")) return undefined;
-      throw error;
-    }
-  };
-  const idProperty = await quietly(
-    store.get(CLUSTER_PROPERTY, { name: CLUSTER_ID_PROPERTY }, { signal }),
-  );
-  const setProperty = await quietly(
-    store.get(CLUSTER_PROPERTY, { name: CLUSTERSET_PROPERTY }, { signal }),
-  );
-  const drainProperty = await quietly(
-    store.get(CLUSTER_PROPERTY, { name: DRAIN_PROPERTY }, { signal }),
-  );
-  const properties = [idProperty, setProperty, drainProperty].flatMap((property) => property ?? []);
-  try {
-    const secret = await store.get(SECRET, HUB_SECRET, { signal });
-    const parsed = secret === undefined ? undefined : parseCredential(secret);
-    const credential = parsed?.ok === true ? parsed.value : undefined;
-    return { credential, idProperty, properties, isHubHidden: false };
-  } catch (error) {
-    if (!isStoreError(error, "Forbidden")) throw error;
-    const isHubHidden = setProperty !== undefined;
-    return { credential: undefined, idProperty, properties, isHubHidden };
-  }
 }
 
 /** How much of the hub is wanted: who is there, what is exported, or also every endpoint. */

@@ -134,6 +134,20 @@ describe("pods outside the declared ranges", () => {
     expect(findStrayPods(pods, ["10.1.0.0/16"])).toEqual({ count: 2, of: 3, example: "10.0.5.1" });
   });
 
+  test("are those with an address of either family that is not declared", () => {
+    const pod = aPod("10.1.0.1");
+    const dual = {
+      ...pod,
+      status: { podIP: "10.1.0.1", podIPs: [{ ip: "10.1.0.1" }, { ip: "fd00::1" }] },
+    };
+    expect(findStrayPods([pod, dual], ["10.1.0.0/16"])).toEqual({
+      count: 1,
+      of: 2,
+      example: "fd00::1",
+    });
+    expect(findStrayPods([pod, dual], ["10.1.0.0/16", "fd00::/64"])).toBeUndefined();
+  });
+
   test("are none when each is inside some range", () => {
     expect(
       findStrayPods([aPod("10.1.0.1"), aPod("fd00::1")], ["10.1.0.0/16", "fd00::/64"]),

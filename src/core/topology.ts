@@ -102,17 +102,23 @@ export function findStrayPods(
   cidrs: readonly string[],
 ): StrayPods | undefined {
   const ranges = cidrs.flatMap((text) => parseCidr(text) ?? []);
-  const addresses = pods
-    .filter((pod) => pod.spec?.hostNetwork !== true)
-    .flatMap((pod) => pod.status?.podIP ?? []);
-  const strays = addresses.filter((text) => {
+  const isStray = (text: string): boolean => {
     const address = parseAddress(text);
     return address !== undefined && !ranges.some((range) => isInside(address, range));
-  });
+  };
+  const placed = pods
+    .filter((pod) => pod.spec?.hostNetwork !== true)
+    .map(addressesOf)
+    .filter((addresses) => addresses.length > 0);
+  const strays = placed.flatMap((addresses) => addresses.find(isStray) ?? []);
   const [example] = strays;
-  return example === undefined
-    ? undefined
-    : { count: strays.length, of: addresses.length, example };
+  return example === undefined ? undefined : { count: strays.length, of: placed.length, example };
+}
+
+/** One of each family; the first one also stands alone, where somebody wrote only that. */
+function addressesOf({ status }: Pod): readonly string[] {
+  const all = (status?.podIPs ?? []).map(({ ip }) => ip);
+  return all.length > 0 ? all : [status?.podIP ?? []].flat();
 }
 
 /** A sentence for each other member whose addresses a cluster's pods may have. */

@@ -18,7 +18,11 @@ export function checkAccess(cluster: string, facts: AccessFacts): readonly Check
 function checkReader(cluster: string, denied: Answer<readonly string[]>): CheckResult {
   if (!denied.isRead) return cannotTell("rbac/reader", denied, { cluster });
   if (denied.value.length === 0) {
-    return pass("rbac/reader", { cluster, found: "You may read all that this command looks at." });
+    return pass("rbac/reader", {
+      cluster,
+      found:
+        "You may list exports, imports, Services, EndpointSlices and namespaces, and read the Secret of the hub. What else is hidden from you is told where it is missing.",
+    });
   }
   return warn("rbac/reader", {
     cluster,

@@ -8,7 +8,7 @@ import {
   hasRead,
   indexClusterset,
 } from "../clusterset/record.ts";
-import { idOf, isBlind } from "../clusterset/sighting.ts";
+import { hasOtherHub, idOf, type Observation, type Sighting } from "../clusterset/sighting.ts";
 import { viewClusterset } from "../clusterset/view.ts";
 import { checkAccess } from "./access.ts";
 import { checkCrds, holdsHub, isHubOnly } from "./crd.ts";
@@ -19,7 +19,15 @@ import { checkAgentLease, checkMemberLeases } from "./lease.ts";
 import { checkHubOrphans, checkOrphans, sayUnread } from "./orphan.ts";
 import { checkDerivedLabels, checkProxy } from "./proxy.ts";
 import { checkDeclared, checkOverlaps } from "./range.ts";
-import { cannotTell, CHECKS, type CheckResult, type CheckState, fail, pass } from "./result.ts";
+import {
+  cannotTell,
+  CHECKS,
+  type CheckResult,
+  type CheckState,
+  fail,
+  pass,
+  warn,
+} from "./result.ts";
 import { checkSkew } from "./skew.ts";
 import { checkAgents, checkKubernetes } from "./version.ts";
 
@@ -40,7 +48,7 @@ export function runChecks(checkup: Checkup): CheckReport {
   for (const [at, sighting] of observation.sightings.entries()) {
     const inspection = inspections[at];
     const id = idOf(sighting);
-    if (isBlind(sighting) || inspection === undefined) {
+    if (inspection === undefined) {
       single.push(checkAnswer(id, sighting.problems[0] ?? "It did not answer."));
       continue;
     }
@@ -53,6 +61,7 @@ export function runChecks(checkup: Checkup): CheckReport {
   const checks = [
     ...single,
     ...checkHub(set),
+    ...observation.sightings.flatMap((sighting) => checkOwnHub(sighting, observation)),
     ...set.records.flatMap((record) => checkRecord(set, record, inspected.get(record.id))),
     ...checkUnique(set, members),
     ...checkMemberLeases(set, view),
@@ -99,6 +108,28 @@ function checkHub({ observation: { hub } }: Clusterset): readonly CheckResult[] 
     fail("api/hub", {
       found: hub.problem,
       next: "What was imported stays as it is and traffic goes on, but nothing new is shared while agents do not reach it either.",
+    }),
+  ];
+}
+
+/** One hub is asked; whoever has another, or cannot say which, would pass for one that has none. */
+function checkOwnHub(sighting: Sighting, { hub }: Observation): readonly CheckResult[] {
+  const cluster = idOf(sighting);
+  if (sighting.hubProblem !== undefined) {
+    return [
+      fail("api/hub", {
+        cluster,
+        found: sighting.hubProblem,
+        next: 'Its agent cannot reach the hub with that. Join it again with "isthmus join".',
+      }),
+    ];
+  }
+  if (!hasOtherHub(sighting, hub)) return [];
+  return [
+    warn("api/hub", {
+      cluster,
+      found: `It has joined another hub, ${sighting.hub}, which was not asked: nothing is told of its membership and Leases.`,
+      next: "Check the members of each hub by themselves.",
     }),
   ];
 }

@@ -22,18 +22,22 @@ export function checkCrds(cluster: string, facts: CrdFacts): readonly CheckResul
   });
   const missing = wanted.filter((crd) => !found.value.has(nameOf(crd)));
   const unserved = there.filter(({ existing }) => !isEstablished(existing));
+  const unspoken = there.filter(
+    (pair) => !unserved.includes(pair) && !servesSpoken(pair.existing, pair.crd),
+  );
+  const lacks = missing.length > 0 || unspoken.length > 0;
   return [
-    missing.length > 0 || unserved.length > 0
+    lacks || unserved.length > 0
       ? fail("crds/installed", {
           cluster,
-          found: describeMissing(
+          found: describeMissing({
             missing,
-            unserved.map(({ existing }) => existing),
-          ),
-          next:
-            missing.length > 0
-              ? `${INSTALL}${isHub ? ' Those of a hub come with "isthmus hub init".' : ""}`
-              : 'Wait a moment; if it stays, "kubectl describe crd" says in its conditions what the API server has against it.',
+            unserved: unserved.map(({ crd }) => crd),
+            unspoken: unspoken.map(({ crd }) => crd),
+          }),
+          next: lacks
+            ? `${INSTALL}${isHub ? ' Those of a hub come with "isthmus hub init".' : ""}`
+            : 'Wait a moment; if it stays, "kubectl describe crd" says in its conditions what the API server has against it.',
         })
       : pass("crds/installed", {
           cluster,
@@ -116,17 +120,21 @@ function checkServed(
     : [cannotTell("crds/installed", found, { cluster })];
 }
 
-function describeMissing(
-  missing: readonly CustomResourceDefinition[],
-  unserved: readonly CustomResourceDefinition[],
-): string {
-  const clauses = [
-    ...(missing.length === 0 ? [] : [`${list(kindsOf(missing))} ${are(missing.length)} missing`]),
-    ...(unserved.length === 0
-      ? []
-      : [`${list(kindsOf(unserved))} ${are(unserved.length)} there, but not served`]),
-  ];
-  return `${clauses.join("; ")}.`;
+function describeMissing({
+  missing,
+  unserved,
+  unspoken,
+}: Readonly<
+  Record<"missing" | "unserved" | "unspoken", readonly CustomResourceDefinition[]>
+>): string {
+  const say = (crds: readonly CustomResourceDefinition[], what: string): readonly string[] =>
+    crds.length === 0 ? [] : [`${list(kindsOf(crds))} ${are(crds.length)} ${what}`];
+  const versions = [...new Set(unspoken.map(spokenVersion))];
+  return `${[
+    ...say(missing, "missing"),
+    ...say(unserved, "there, but not served"),
+    ...say(unspoken, `there, but not served as ${list(versions)}, which isthmus speaks`),
+  ].join("; ")}.`;
 }
 
 function are(count: number): string {
@@ -137,6 +145,18 @@ function are(count: number): string {
 function isEstablished({ status }: CustomResourceDefinition): boolean {
   const established = status?.conditions?.find(({ type }) => type === "Established");
   return established === undefined || established.status === "True";
+}
+
+/** Newer ones that lost it are told as such. */
+function servesSpoken(existing: CustomResourceDefinition, crd: CustomResourceDefinition): boolean {
+  const version = spokenVersion(crd);
+  const isServed = existing.spec.versions.some(({ name, served }) => served && name === version);
+  return isServed || planCrdInstall(existing, crd).action === "keep";
+}
+
+/** We read and write the version that we store. */
+function spokenVersion({ spec }: CustomResourceDefinition): string {
+  return spec.versions.find(({ storage }) => storage)?.name ?? "";
 }
 
 export function nameOf({ metadata }: CustomResourceDefinition): string {

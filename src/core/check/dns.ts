@@ -1,7 +1,8 @@
 // Check: what a cluster's DNS is set up with in, whether pods there can resolve clusterset names out.
 
-import type { DnsFacts } from "./inspection.ts";
+import { list } from "../clusterset/explanation.ts";
 import { listDenied } from "./access.ts";
+import type { CorefileFacts, DnsFacts } from "./inspection.ts";
 import { cannotTell, type CheckResult, fail, pass, warn } from "./result.ts";
 
 const TRY = "Try it from a pod: nslookup checkout.shop.svc.clusterset.local";
@@ -10,7 +11,8 @@ export function checkDns(cluster: string, facts: DnsFacts): readonly CheckResult
   return [checkZone(cluster, facts), ...checkCoreDns(cluster, facts), checkService(cluster, facts)];
 }
 
-function checkZone(cluster: string, { zone, corefile }: DnsFacts): CheckResult {
+function checkZone(cluster: string, facts: DnsFacts): CheckResult {
+  const { zone, corefile } = facts;
   const code = "dns/zone";
   if (!corefile.isRead) return cannotTell(code, corefile, { cluster, next: TRY });
   const { value } = corefile;
@@ -28,6 +30,7 @@ function checkZone(cluster: string, { zone, corefile }: DnsFacts): CheckResult {
       next: TRY,
     });
   }
+  if (!value.servesZone && value.importedFiles.length > 0) return warnOfFiles(cluster, zone, value);
   if (!value.servesZone) {
     return fail(code, {
       cluster,
@@ -35,8 +38,44 @@ function checkZone(cluster: string, { zone, corefile }: DnsFacts): CheckResult {
       next: 'Run "isthmus dns enable --dry-run" to see the change, and "isthmus dns enable" to make it.',
     });
   }
+  const before = checkNodeLocal(cluster, facts);
+  if (before !== undefined) return before;
   const how = value.readsImports ? "answers" : "forwards";
   return pass(code, { cluster, found: `CoreDNS ${how} ${zone} (${value.configMap}).` });
+}
+
+/** K3s and AKS have people put server blocks of their own into files. */
+function warnOfFiles(
+  cluster: string,
+  zone: string,
+  { configMap, importedFiles }: CorefileFacts,
+): CheckResult {
+  return warn("dns/zone", {
+    cluster,
+    found: `It cannot be told whether ${zone} resolves: the Corefile in ${configMap} does not know the zone, but it imports ${list(importedFiles)}, which cannot be read from here.`,
+    next: `Those files mostly come from the ConfigMap kube-system/coredns-custom. Where they do not have the zone either, run "isthmus dns enable". ${TRY}`,
+  });
+}
+
+/** It stands between pods and CoreDNS, and sends what it does not know past it. */
+function checkNodeLocal(cluster: string, { zone, nodeLocal }: DnsFacts): CheckResult | undefined {
+  const code = "dns/zone";
+  if (!nodeLocal.isRead) return cannotTell(code, nodeLocal, { cluster, next: TRY });
+  const { value } = nodeLocal;
+  if (value === undefined || value.servesZone) return undefined;
+  if (value.problem !== undefined) {
+    return warn(code, {
+      cluster,
+      found: `The Corefile in ${value.configMap} cannot be understood: ${value.problem}`,
+      next: TRY,
+    });
+  }
+  if (value.importedFiles.length > 0) return warnOfFiles(cluster, zone, value);
+  return fail(code, {
+    cluster,
+    found: `CoreDNS knows ${zone}, but NodeLocal DNSCache, which pods ask, sends it past CoreDNS: the Corefile in ${value.configMap} does not know the zone.`,
+    next: 'Run "isthmus dns enable --config-map node-local-dns --server" with the address of CoreDNS.',
+  });
 }
 
 /** Only where CoreDNS answers the zone itself. */

@@ -80,6 +80,8 @@ export interface CorefileFacts {
   readonly servesZone: boolean;
   /** By itself, from ServiceImports; false: it forwards the zone, or does not know it. */
   readonly readsImports: boolean;
+  /** Files that it imports, which nobody can read from here. */
+  readonly importedFiles: readonly string[];
   /** Why it could not be understood. */
   readonly problem?: string;
 }
@@ -88,6 +90,8 @@ export interface DnsFacts {
   readonly zone: string;
   /** Value undefined: no Corefile where one usually is. */
   readonly corefile: Answer<CorefileFacts | undefined>;
+  /** Of NodeLocal DNSCache, which pods ask instead of CoreDNS where it runs; value undefined: it does not. */
+  readonly nodeLocal: Answer<CorefileFacts | undefined>;
   /** Value undefined: no such Deployment. */
   readonly deployed: Answer<
     { readonly image: string; readonly hasMulticluster: boolean | undefined } | undefined

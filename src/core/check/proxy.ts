@@ -32,6 +32,13 @@ export function checkProxy(cluster: string, { daemons, mode }: ProxyFacts): Chec
       next: `Upgrade it to 1.${NEEDED_MINOR} or newer.`,
     });
   }
+  if (proxy.desired === 0) {
+    return warn(code, {
+      cluster,
+      found: "kube-proxy is wanted on no node, so it runs nowhere.",
+      next: `That is well in a cluster without nodes, or where something else does its work: see kubectl -n kube-system describe daemonset kube-proxy. ${TRY}`,
+    });
+  }
   if (proxy.ready < proxy.desired) {
     return fail(code, {
       cluster,

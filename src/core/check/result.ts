@@ -8,7 +8,7 @@ export const CHECKS = {
   "api/hub": "the hub answers",
   "crds/installed": "the CustomResourceDefinitions are there and served",
   "crds/current": "they are of this release, or newer",
-  "rbac/reader": "you may read what this command looks at",
+  "rbac/reader": "you may read services, and what leads to the hub",
   "rbac/central": "isthmus central could work with your identity",
   "rbac/agent": "the agent may do all that it does",
   "identity/known": "the cluster says who it is",

@@ -26,8 +26,12 @@ export interface Sighting {
   /** Sentences about what could not be read, and about who the cluster is. */
   readonly problems: readonly string[];
   readonly unread: readonly SightedKind[];
+  /** It did not answer, or not to the end: what is unread was not refused. */
+  readonly isSilent?: boolean;
   /** The hub that it says it has joined: an address. */
   readonly hub?: string;
+  /** It has joined a hub, but how it did cannot be understood. */
+  readonly hubProblem?: string;
   readonly serviceExports: readonly ServiceExport[];
   readonly serviceImports: readonly ServiceImport[];
   /** The exported ones and those that carry virtual IPs; more does no harm. */
@@ -64,9 +68,14 @@ export interface Observation {
   readonly nowMs: number;
 }
 
-/** Nothing of the cluster could be read. */
+/** Nothing of the cluster could be read: it did not answer, or all was refused. */
 export function isBlind({ unread }: Sighting): boolean {
   return unread.length === SIGHTED_KINDS.length;
+}
+
+/** A member of another hub than the one that was asked: nothing here is told of it by a hub. */
+export function hasOtherHub({ hub }: Sighting, asked: HubSighting | undefined): boolean {
+  return asked !== undefined && hub !== undefined && hub !== "" && hub !== asked.server;
 }
 
 /** Its id, else what it is called here: an export has to be somebody's. */
