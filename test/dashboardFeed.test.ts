@@ -274,20 +274,3 @@ test("a double that is named as a later cluster goes by its id does not take its
     ["edge (2)", "unknown"],
   ]);
 });
-
-test("what may not be listed is said at its cluster, with what to ask for, and the rest is shown", async () => {
-  const { world, east, west } = await openCentral("east", "west");
-  await east.site.offer("web", ["10.1.0.1"]);
-  await west.site.offer("web", ["10.2.0.1"]);
-  await world.pass(5);
-  const { page, cluster, part } = await watchCentral(world, {
-    denied: { west: "serviceexports" },
-  });
-  expect(page().synced).toBe(true);
-  expect(cluster("west")).toMatchObject({ liveness: "live" });
-  expect(cluster("west").problems).toEqual([
-    "You may not list serviceexports of all namespaces: what it has of them is not shown. Ask for the ClusterRole view.",
-  ]);
-  expect(part("shop/web", "west")).toMatchObject({ exported: false });
-  expect(part("shop/web", "west").sources.map(({ cluster }) => cluster)).toEqual(["east", "west"]);
-});

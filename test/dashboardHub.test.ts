@@ -50,25 +50,20 @@ async function open(ids: readonly string[]) {
     await stopped;
     expect(closed).toBe(opened.length);
   });
-  return {
-    world,
-    feed,
-    opened,
-    closed: () => closed,
-    async join(cluster: string, parts: Partial<HubCredential>) {
-      const store = stores.get(cluster)!;
-      const id = cluster as ClusterId;
-      const credential = { cluster: id, server: HUB, claim: "", token: `of-${cluster}`, ...parts };
-      const before = await store.get(SECRET, HUB_SECRET);
-      const secret = renderCredential(credential, before);
-      await (before === undefined ? store.create(SECRET, secret) : store.replace(SECRET, secret));
-      await world.pass(70);
-    },
-    async leave(cluster: string) {
-      await stores.get(cluster)!.delete(SECRET, HUB_SECRET);
-      await world.pass(70);
-    },
-  };
+  async function join(cluster: string, parts: Partial<HubCredential>) {
+    const store = stores.get(cluster)!;
+    const id = cluster as ClusterId;
+    const credential = { cluster: id, server: HUB, claim: "", token: `of-${cluster}`, ...parts };
+    const before = await store.get(SECRET, HUB_SECRET);
+    const secret = renderCredential(credential, before);
+    await (before === undefined ? store.create(SECRET, secret) : store.replace(SECRET, secret));
+    await world.pass(70);
+  }
+  async function leave(cluster: string) {
+    await stores.get(cluster)!.delete(SECRET, HUB_SECRET);
+    await world.pass(70);
+  }
+  return { world, feed, opened, closed: () => closed, join, leave };
 }
 
 test("a cluster that moves to another hub takes the dashboard along, and the hub before is shown no token of the new one", async () => {

@@ -3,6 +3,7 @@
 import { onTestFinished } from "vitest";
 import { NAMESPACE, SECRET } from "../src/api/builtin.ts";
 import { SYSTEM_NAMESPACE } from "../src/api/names.ts";
+import type { Resource } from "../src/api/object.ts";
 import { type RunningFeed, startFeed } from "../src/dashboard/feed.ts";
 import type {
   ClusterState,
@@ -12,7 +13,7 @@ import type {
   ServiceState,
 } from "../src/dashboard/state.ts";
 import { renderCredential } from "../src/hub/credential.ts";
-import { type Store, StoreError } from "../src/ports/store.ts";
+import { type Store, StoreError, type StoreErrorCode } from "../src/ports/store.ts";
 import type { AgentWorld } from "./agentWorld.ts";
 import type { CentralWorld } from "./centralWorld.ts";
 import type { VirtualClock } from "./clock.ts";
@@ -45,8 +46,8 @@ interface Oddities {
   readonly away?: readonly string[];
   /** By which id somebody names them, instead of their own. */
   readonly called?: Readonly<Record<string, string>>;
-  /** One kind that may not be listed there. */
-  readonly denied?: Readonly<Record<string, string>>;
+  /** What stands between the dashboard and a cluster. */
+  readonly through?: (id: string, store: Store) => Store;
 }
 
 /** Names all clusters of the world. */
@@ -76,10 +77,10 @@ export async function watchAgents(
 async function watch(
   clock: VirtualClock,
   sites: readonly Site[],
-  { hub, away = [], named, called, denied }: Oddities & { readonly hub?: Store },
+  { hub, away = [], named, called, through }: Oddities & { readonly hub?: Store },
 ): Promise<Watched> {
   const lines = new Map(
-    sites.map(({ id, store }) => [id, createLine(deny(store, denied?.[id]), () => true)]),
+    sites.map(({ id, store }) => [id, createLine(through?.(id, store) ?? store, () => true)]),
   );
   for (const id of away) lines.get(id)!.cut();
   const feed = startFeed({
@@ -140,17 +141,21 @@ async function watch(
   };
 }
 
-function deny(store: Store, plural: string | undefined): Store {
-  if (plural === undefined) return store;
+/** The store, but for one kind another one. */
+export function divert(store: Store, plural: string, other: Store): Store {
+  const of = (resource: Resource): Store => (resource.plural === plural ? other : store);
   return {
     ...store,
-    list: (resource, listing) =>
-      resource.plural === plural
-        ? Promise.reject(new StoreError("Forbidden", "not for you"))
-        : store.list(resource, listing),
-    watch: (resource, watching, onEvent) => store.watch(resource, watching, onEvent),
-    get: (resource, ref, getting) => store.get(resource, ref, getting),
+    list: (resource, listing) => of(resource).list(resource, listing),
+    watch: (resource, watching, onEvent) => of(resource).watch(resource, watching, onEvent),
+    get: (resource, ref, getting) => of(resource).get(resource, ref, getting),
   };
+}
+
+/** The store, with one kind that is always answered so. */
+export function refuse(store: Store, plural: string, code: StoreErrorCode): Store {
+  const fail = (): Promise<never> => Promise.reject(new StoreError(code, `answered ${code}`));
+  return divert(store, plural, { ...store, list: fail, watch: fail, get: fail });
 }
 
 /** As state.ts promises that it can be done. */

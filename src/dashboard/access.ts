@@ -6,6 +6,7 @@ import type { Resource } from "../api/object.ts";
 import { resolveIdentity } from "../core/identity.ts";
 import { HUB_SECRET } from "../hub/credential.ts";
 import { isStoreError, type Store } from "../ports/store.ts";
+import type { InformerError } from "../runtime/informer.ts";
 
 /** Of a cluster that says that it is a member. */
 export const HUB_HIDDEN = `It has joined a hub, which is not asked: you may not read the Secret ${HUB_SECRET.namespace}/${HUB_SECRET.name}.`;
@@ -30,8 +31,46 @@ export async function readProperties(
   }
 }
 
-/** Undefined for what passes by itself: that the server is away is noticed, and said, by who asks it all the time. */
-export function describeRefusal(resource: Resource, error: unknown): string | undefined {
+/** What a cluster does not show of itself, by kind. */
+export interface Troubles {
+  /** True: there is something else to say. */
+  note(resource: Resource, failed: InformerError): boolean;
+  end(resource: Resource): boolean;
+  /** It failed, and has not been read since. */
+  has(resource: Resource): boolean;
+  /** Of a server that is away altogether only what it refused before: the rest is said by that. */
+  sentences(isAway: boolean): readonly string[];
+}
+
+export function createTroubles(describe: (error: unknown) => string): Troubles {
+  /** No sentence: once is no news, a watch may end at any time. */
+  const troubles = new Map<string, { readonly refusal?: string; readonly failure?: string }>();
+  return {
+    note({ plural, kind }, failed) {
+      if (failed.during !== "list" && failed.during !== "watch") return false;
+      const refusal = describeRefusal({ plural, kind }, failed.error);
+      const before = troubles.get(plural);
+      if (refusal !== undefined) troubles.set(plural, { refusal });
+      else if (failed.isRepeated) {
+        const failure = `Its ${plural} cannot be read just now, and are shown as they were last seen, if ever: ${describe(failed.error)}`;
+        troubles.set(plural, { failure });
+      } else troubles.set(plural, before ?? {});
+      const now = troubles.get(plural);
+      return before?.refusal !== now?.refusal || before?.failure !== now?.failure;
+    },
+    end: ({ plural }) => troubles.delete(plural),
+    has: ({ plural }) => troubles.has(plural),
+    sentences: (isAway) =>
+      [...troubles.values()].flatMap(({ refusal, failure }) => {
+        return refusal ?? (isAway ? undefined : failure) ?? [];
+      }),
+  };
+}
+
+function describeRefusal(
+  resource: Pick<Resource, "plural" | "kind">,
+  error: unknown,
+): string | undefined {
   if (isStoreError(error, "Forbidden")) {
     return `You may not list ${resource.plural} of all namespaces: what it has of them is not shown. Ask for the ClusterRole view.`;
   }

@@ -24,7 +24,7 @@ import { type Clock, type Random, sleep } from "../ports/clock.ts";
 import { isStoreError, type Store } from "../ports/store.ts";
 import { runBounded } from "../runtime/bounded.ts";
 import { createInformer, type Informer } from "../runtime/informer.ts";
-import { describeRefusal, HUB_HIDDEN, identify, readProperties } from "./access.ts";
+import { createTroubles, HUB_HIDDEN, identify, readProperties } from "./access.ts";
 
 export interface FeedSource {
   /** What whoever asked calls it. */
@@ -50,7 +50,7 @@ export interface ClusterFeed {
   readonly source: FeedSource;
   /** Its id, as far as is known; else what it is called here. */
   id(): string;
-  /** Everything that can be read of it has been, once. */
+  /** Everything has been read of it, once. */
   isRead(): boolean;
   /** It has been asked, whether or not it answered. */
   isAsked(): boolean;
@@ -61,9 +61,12 @@ export interface ClusterFeed {
   drained(): string | undefined;
   credential(): HubCredential | undefined;
   services(): Iterable<ServiceKey>;
-  counts(): { readonly exports: number; readonly imports: number };
+  /** Undefined: not read yet. */
+  counts(): { readonly exports: number | undefined; readonly imports: number | undefined };
   exportOf(service: ServiceKey): ExportFact | undefined;
   importOf(service: ServiceKey): ImportFact | undefined;
+  /** Else nothing is known of any endpoint. */
+  hasSlices(): boolean;
   slicesOf(service: ServiceKey): readonly EndpointFact[];
   lostSliceAtMs(service: ServiceKey): number | undefined;
   /** Reads the credential for the hub again: the one before was refused. */
@@ -92,8 +95,9 @@ const CREDENTIAL_EVERY = 12;
 export function startClusterFeed(options: ClusterFeedOptions): ClusterFeed {
   const { store, clock, random } = options;
   const stopping = new AbortController();
-  const problems = new Map<string, string>();
+  const troubles = createTroubles(options.describe);
   const lostSlices = new Map<ServiceKey, number>();
+  const readOnce = new Set<Informer<unknown>>();
   let id: ClusterId | undefined;
   let idProblem: string | undefined;
   let drained: string | undefined;
@@ -102,7 +106,6 @@ export function startClusterFeed(options: ClusterFeedOptions): ClusterFeed {
   let sinceMs = clock.now();
   let isHeard = false;
   let isAsked = false;
-  let hasRead = false;
   let isHubHidden = false;
   let isMember = false;
   let failure: unknown;
@@ -115,12 +118,6 @@ export function startClusterFeed(options: ClusterFeedOptions): ClusterFeed {
       readonly onChange: (key: string, before: R | undefined, after: R | undefined) => void;
     },
   ): Informer<R> {
-    const note = (sentence: string | undefined): void => {
-      if (problems.get(resource.plural) === sentence) return;
-      if (sentence === undefined) problems.delete(resource.plural);
-      else problems.set(resource.plural, sentence);
-      options.onCluster();
-    };
     return createInformer<T, R>({
       ...parts,
       // When an import was last written is told nowhere else; the watch tells of what is written now.
@@ -129,9 +126,11 @@ export function startClusterFeed(options: ClusterFeedOptions): ClusterFeed {
         watch: (kind, watching, onEvent) => store.watch(kind, watching, onEvent),
       },
       resource,
-      onError: ({ error }) => note(describeRefusal(resource, error)),
+      onError(failed) {
+        if (troubles.note(resource, failed)) options.onCluster();
+      },
       onRecovery() {
-        note(undefined);
+        if (troubles.end(resource)) options.onCluster();
         // No need to wait for the next heartbeat: it answers.
         heard();
       },
@@ -171,7 +170,18 @@ export function startClusterFeed(options: ClusterFeedOptions): ClusterFeed {
       }
     },
   });
-  const informers = [serviceExports, serviceImports, slices];
+  const kinds: readonly (readonly [Resource, Informer<unknown>])[] = [
+    [SERVICE_EXPORT, serviceExports],
+    [SERVICE_IMPORT, serviceImports],
+    [ENDPOINT_SLICE, slices],
+  ];
+  const informers = kinds.map(([, informer]) => informer);
+
+  /** What was read stays, also while it is read anew. */
+  function isKnown(informer: Informer<unknown>): boolean {
+    if (informer.isSynced()) readOnce.add(informer);
+    return readOnce.has(informer);
+  }
 
   async function probe(signal: AbortSignal): Promise<void> {
     const properties = await readProperties(store, signal);
@@ -192,6 +202,7 @@ export function startClusterFeed(options: ClusterFeedOptions): ClusterFeed {
       const secret = await store.get(SECRET, HUB_SECRET, { signal });
       const parsed = secret === undefined ? undefined : parseCredential(secret);
       const now = parsed?.ok === true ? parsed.value : undefined;
+      isHubHidden = false;
       if (JSON.stringify(now) === JSON.stringify(credential)) return;
       credential = now;
       options.onCluster();
@@ -250,24 +261,18 @@ export function startClusterFeed(options: ClusterFeedOptions): ClusterFeed {
   return {
     source: options,
     id: () => id ?? options.givenId ?? options.name,
-    isRead() {
-      // What was read stays, also while it is read anew.
-      hasRead ||= isHeard && informers.every((one) => one.isSynced());
-      return hasRead;
-    },
+    isRead: () => isHeard && informers.every(isKnown),
     isAsked: () =>
+      // What cannot be read now may never be; the rest does not wait for it.
       isAsked &&
-      (failure !== undefined ||
-        informers.every((one) => one.isSynced()) ||
-        // What may not be listed never will be.
-        problems.size > 0),
+      (failure !== undefined || kinds.every(([kind, one]) => isKnown(one) || troubles.has(kind))),
     contact: () => ({ silentMs: clock.monotonic() - answeredAtMs, isHeard, sinceMs }),
     failure: () => failure,
     problems: () => [
       ...(failure === undefined ? [] : [options.describe(failure)]),
       ...(idProblem === undefined ? [] : [idProblem]),
       ...(isMember && isHubHidden ? [HUB_HIDDEN] : []),
-      ...new Set(problems.values()),
+      ...troubles.sentences(failure !== undefined),
     ],
     drained: () => drained,
     credential: () => credential,
@@ -276,11 +281,12 @@ export function startClusterFeed(options: ClusterFeedOptions): ClusterFeed {
       yield* serviceImports.keys() as IterableIterator<ServiceKey>;
     },
     counts: () => ({
-      exports: [...serviceExports.keys()].length,
-      imports: [...serviceImports.keys()].length,
+      exports: isKnown(serviceExports) ? [...serviceExports.keys()].length : undefined,
+      imports: isKnown(serviceImports) ? [...serviceImports.keys()].length : undefined,
     }),
     exportOf: (service) => serviceExports.get(service),
     importOf: (service) => serviceImports.get(service),
+    hasSlices: () => isKnown(slices),
     slicesOf: (service) => slices.byIndex("service", service).flatMap((fact) => fact ?? []),
     lostSliceAtMs: (service) => lostSlices.get(service),
     async reviewCredential() {

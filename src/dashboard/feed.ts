@@ -62,6 +62,7 @@ export function startFeed(options: FeedOptions): RunningFeed {
   let clusters: ReadonlyMap<string, ClusterState> = new Map();
   let heardAt: ReadonlyMap<string, number | undefined> = new Map();
   let readBefore: ReadonlySet<string> = new Set();
+  let judged = "";
   let events: readonly TimelineEvent[] = [];
   let hubTold: DashboardState["hub"];
   let version = 0;
@@ -125,11 +126,12 @@ export function startFeed(options: FeedOptions): RunningFeed {
     heardAt = new Map(listed.map(({ id }) => [id, hub?.leaseOf(id)?.sinceMs]));
     const isOld = (one: ClusterState): boolean =>
       heardBefore.get(one.id) === heardAt.get(one.id) && isSameCluster(before.get(one.id), one);
-    const isJudgedAnew = [...clusters].some(([id, { liveness }]) => {
-      return before.get(id)?.liveness !== liveness;
-    });
-    // How a row reads depends on how its clusters are judged.
-    if (isJudgedAnew && !isFirst) for (const key of rows.keys()) dirty.add(key);
+    const judgedBefore = judged;
+    judged = listed
+      .map(({ id, feed }) => [id, clusters.get(id)?.liveness, feed?.isRead(), feed?.hasSlices()])
+      .join();
+    // How a row reads depends on how its clusters are judged, and on what is known of them.
+    if (judged !== judgedBefore && !isFirst) for (const key of rows.keys()) dirty.add(key);
     const isWhole = listed.every(({ feed }) => feed?.isRead() === true);
     const changed = isSynced ? review(listed, isWhole) : NOTHING;
     const happened = isFirst

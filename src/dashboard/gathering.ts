@@ -169,7 +169,8 @@ export function startGathering(options: GatheringOptions): Gathering {
         const serviceExport = feed?.exportOf(service);
         // What a cluster itself shows comes first, also while it does not answer: the hub has no more of it then.
         const share = feed?.isRead() === true ? undefined : hub?.shareOf(id, service);
-        const isFromHub = serviceExport === undefined && share !== undefined;
+        const areSlicesRead = feed?.hasSlices() ?? true;
+        const isFromHub = share !== undefined && (serviceExport === undefined || !areSlicesRead);
         const isExported = serviceExport !== undefined || share !== undefined;
         const own = isFromHub
           ? shared.filter(({ source }) => source === id)
@@ -181,6 +182,7 @@ export function startGathering(options: GatheringOptions): Gathering {
             serviceExport,
             share,
             offered: isExported ? own : [],
+            areSlicesRead,
             serviceImport: feed?.importOf(service),
             imported: slices.filter(({ source }) => source !== undefined),
             lostSliceAtMs: feed?.lostSliceAtMs(service),

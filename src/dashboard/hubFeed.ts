@@ -87,8 +87,10 @@ export function startHubFeed(options: HubFeedOptions): HubFeed {
       ...parts,
       store,
       resource,
-      onError({ error }) {
-        if (!isStoreError(error, ...NO_ANSWER, "Forbidden", "NotFound")) return;
+      onError(failed) {
+        const { error } = failed;
+        const isLasting = "isRepeated" in failed && failed.isRepeated;
+        if (!isLasting && !isStoreError(error, ...NO_ANSWER, "Forbidden", "NotFound")) return;
         problems.set(resource.plural, `The hub could not be asked: ${options.describe(error)}`);
         options.onMembers();
       },

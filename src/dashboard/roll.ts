@@ -81,8 +81,7 @@ export function createRoll(options: {
       const heard = hear(listed, hub);
       const lease = member === undefined ? undefined : hub?.leaseOf(id);
       const problems = [...(feed?.problems() ?? []), ...(listed.isDouble ? [double(listed)] : [])];
-      const isSeen = feed?.isRead() === true;
-      const counts = isSeen ? feed.counts() : undefined;
+      const counts = feed?.counts();
       const facts: ClusterFacts = {
         id,
         // Whoever has never answered is not taken for alive.

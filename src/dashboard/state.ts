@@ -32,7 +32,7 @@ export interface PortState {
 export interface ServicePart {
   readonly cluster: string;
   readonly exported: boolean;
-  /** Endpoints that it offers, where it exports. */
+  /** Endpoints that it offers, where it exports and they can be read. */
   readonly offered?: { readonly ready: number; readonly total: number };
   readonly ips: readonly string[];
   /** What its clients are led to, by source cluster. */

@@ -28,6 +28,7 @@ function at(cluster: string, fields: Partial<Presence> = {}): Presence {
     offered: [],
     serviceImport: undefined,
     imported: [],
+    areSlicesRead: true,
     lostSliceAtMs: undefined,
     ...fields,
   };
@@ -61,6 +62,19 @@ describe("a service", () => {
     {
       "is bad where a cluster leads nowhere": {
         of: [EAST, { ...EDGE, imported: [endpoints("east", 0, 2)] }],
+        verdict: "bad",
+        why: "edge leads nowhere: no endpoint is ready there.",
+      },
+      "is not bad where nobody may read what a cluster leads to": {
+        of: [EAST, at("edge", { serviceImport: IMPORTED, areSlicesRead: false })],
+        verdict: "well",
+        why: "",
+      },
+      "is bad where a cluster leads nowhere, and what others offer cannot be read": {
+        of: [
+          at("east", { serviceExport: EXPORTED, areSlicesRead: false }),
+          { ...EDGE, imported: [] },
+        ],
         verdict: "bad",
         why: "edge leads nowhere: no endpoint is ready there.",
       },

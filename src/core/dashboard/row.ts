@@ -25,6 +25,8 @@ export interface Presence {
   readonly offered: readonly EndpointFact[];
   readonly serviceImport: ImportFact | undefined;
   readonly imported: readonly EndpointFact[];
+  /** Else nobody knows what its clients are led to, nor, without a share, what it offers. */
+  readonly areSlicesRead: boolean;
   /** When the last of its imported slices went. */
   readonly lostSliceAtMs: number | undefined;
 }
@@ -78,6 +80,10 @@ function isExported({ serviceExport, share }: Presence): boolean {
   return serviceExport !== undefined || share !== undefined;
 }
 
+function isOfferKnown({ areSlicesRead, share }: Presence): boolean {
+  return areSlicesRead || share !== undefined;
+}
+
 function makePart(presence: Presence): ServicePart {
   const { cluster, serviceImport, imported, offered } = presence;
   const bySource = new Map<string, EndpointFact[]>();
@@ -98,7 +104,7 @@ function makePart(presence: Presence): ServicePart {
   return {
     cluster,
     exported,
-    ...(exported && { offered: { ready, total } }),
+    ...(exported && isOfferKnown(presence) && { offered: { ready, total } }),
     ips: serviceImport?.ips ?? [],
     sources: serviceImport === undefined ? [] : sources,
   };
@@ -147,13 +153,13 @@ function judge(evidence: Evidence): Judgement {
 }
 
 function findNowhere({ present, parts }: Evidence): string | undefined {
-  const nowhere = present.flatMap(({ cluster, serviceImport }, index) => {
-    if (serviceImport === undefined || serviceImport.isPending) return [];
+  const nowhere = present.flatMap(({ cluster, serviceImport, areSlicesRead }, index) => {
+    if (serviceImport === undefined || serviceImport.isPending || !areSlicesRead) return [];
     const isLed = parts[index]?.sources.some(({ ready }) => ready > 0) === true;
     return isLed ? [] : cluster;
   });
   if (nowhere.length === 0 || !parts.some(({ exported }) => exported)) return undefined;
-  if (parts.every(({ offered }) => offered === undefined || offered.ready === 0)) {
+  if (parts.every(({ exported, offered }) => !exported || offered?.ready === 0)) {
     return "Nobody who exports it has a ready endpoint.";
   }
   return `${list(nowhere)} ${nowhere.length === 1 ? "leads" : "lead"} nowhere: no endpoint is ready there.`;
@@ -210,8 +216,9 @@ function findMissing({ present, parts }: Evidence): string | undefined {
   for (const [place, source] of present.entries()) {
     const offered = parts[place]?.offered;
     if (offered === undefined || offered.ready === 0 || source.liveness !== "live") continue;
-    const without = present.flatMap(({ cluster, serviceImport, liveness }, index) => {
-      if (serviceImport === undefined || liveness !== "live") return [];
+    const without = present.flatMap((one, index) => {
+      const { cluster, serviceImport, liveness, areSlicesRead } = one;
+      if (serviceImport === undefined || liveness !== "live" || !areSlicesRead) return [];
       const isThere = parts[index]?.sources.some((one) => one.cluster === source.cluster);
       return isThere === true ? [] : cluster;
     });
