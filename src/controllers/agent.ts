@@ -237,6 +237,9 @@ export function startAgent(options: AgentOptions): Agent {
     // What is written to a hub that is not read at the same time is soon written again.
     hub.retryNow();
     member?.retryExports();
+    // It may be away again before the next turn, and to the others that would be one long silence.
+    isBeatDue = true;
+    cutPause();
   });
   void awaitHub();
   const running = run();
