@@ -319,10 +319,23 @@ test("a connection on which nothing is heard for 40 s is given up and opened ane
   await clock.advance(1);
   expect(streams.map(({ isOpen }) => isOpen)).toEqual([false, true]);
   expect(heard.at(-1)).toBe("connecting 1 00:00");
-  await clock.advance(40_000);
+  await clock.advance(80_000);
   expect(streams.map(({ isOpen }) => isOpen)).toEqual([false, false, true]);
   streams[2]!.say("state", { ...aShop(), version: 7 });
-  expect(heard.at(-1)).toBe("live 7 01:20");
+  expect(heard.at(-1)).toBe("live 7 02:00");
+  await clock.advance(40_000);
+  expect(streams.length).toBe(4);
+});
+
+test("a state that is long on its way is waited for longer with each attempt, so that it arrives", async () => {
+  const { clock, streams } = followScript();
+  for (const patienceMs of [40_000, 80_000, 160_000, 160_000]) {
+    const { length } = streams;
+    await clock.advance(patienceMs - 1);
+    expect(streams.length).toBe(length);
+    await clock.advance(1);
+    expect(streams.length).toBe(length + 1);
+  }
 });
 
 test("a beat or a change every while keeps a connection, and a beat is of now", async () => {

@@ -30,7 +30,9 @@ const LONGEST_PAUSE_MS = 15_000;
  * The server says something every 15 s. A laptop that slept, a VPN or a NAT leaves a connection that looks open and brings
  * nothing, of which the browser never tells.
  */
-const LONGEST_SILENCE_MS = 40_000;
+const FIRST_PATIENCE_MS = 40_000;
+/** A state of megabytes on a thin line takes longer, and is not heard of before it is whole: each attempt is given more time. */
+const LONGEST_PATIENCE_MS = 160_000;
 /** EventSource.CLOSED */
 const CLOSED = 2;
 
@@ -38,6 +40,7 @@ export function followServer({ clock, connect, listener }: FeedOptions): void {
   let model: Model | undefined;
   let heardAt: string | undefined;
   let pauseMs = FIRST_PAUSE_MS;
+  let patienceMs = FIRST_PATIENCE_MS;
   let timer: Timer | undefined;
 
   const tell = (state: Connection["state"]): void => {
@@ -47,13 +50,15 @@ export function followServer({ clock, connect, listener }: FeedOptions): void {
     const stream = connect();
     const watch = (): void => {
       timer?.cancel();
-      timer = clock.schedule(LONGEST_SILENCE_MS, () => {
+      timer = clock.schedule(patienceMs, () => {
+        patienceMs = Math.min(LONGEST_PATIENCE_MS, patienceMs * 2);
         stream.close();
         tell("connecting");
         open();
       });
     };
     const hear = (next: Model | undefined): void => {
+      patienceMs = FIRST_PATIENCE_MS;
       watch();
       if (next === undefined) return;
       model = next;

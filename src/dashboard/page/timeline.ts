@@ -85,15 +85,17 @@ export function formatTime(at: string, now = new Date()): string {
   const time = [date.getHours(), date.getMinutes(), date.getSeconds()]
     .map((part) => String(part).padStart(2, "0"))
     .join(":");
-  if (date.toDateString() === now.toDateString()) return time;
-  const isThisYear = date.getFullYear() === now.getFullYear();
-  const day = date.toLocaleDateString("en-GB", {
-    day: "numeric",
-    month: "short",
-    ...(isThisYear ? {} : { year: "numeric" }),
-  });
-  return `${day}, ${time}`;
+  if (dayOf(date) === dayOf(now)) return time;
+  const year = date.getFullYear() === now.getFullYear() ? "" : ` ${date.getFullYear()}`;
+  return `${date.getDate()} ${MONTHS[date.getMonth()] ?? ""}${year}, ${time}`;
 }
+
+function dayOf(date: Date): number {
+  return (date.getFullYear() * 12 + date.getMonth()) * 31 + date.getDate() - 1;
+}
+
+// Not toLocaleDateString, which takes a millisecond and is asked for every event, every second.
+const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 
 /** What a screen reader is to hear of the events that are new. */
 export function announce(events: readonly TimelineEvent[]): string {
