@@ -1,7 +1,7 @@
 // `isthmus check` as a person meets it, on embedded clusters: before anything is installed, when all is well, and when something breaks.
 
 import { writeFileSync } from "node:fs";
-import { createServer } from "node:http";
+import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -37,6 +37,24 @@ async function settle(world: ReadingWorld): Promise<void> {
   await eventually("nothing fails", async () => {
     expect(failures(await report(world))).toEqual([]);
   });
+}
+
+/** A kubeconfig of a server that is none. */
+async function openFake(handler: RequestListener) {
+  const server = createServer(handler);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => server.close().closeAllConnections());
+  const home = temporaryDirectory();
+  const path = join(home, "fake.yaml");
+  const { port } = server.address() as AddressInfo;
+  const config = {
+    "current-context": "fake",
+    contexts: [{ name: "fake", context: { cluster: "fake", user: "fake" } }],
+    clusters: [{ name: "fake", cluster: { server: `http://127.0.0.1:${port}` } }],
+    users: [{ name: "fake", user: { token: "t" } }],
+  };
+  writeFileSync(path, JSON.stringify(config));
+  return { home, path };
 }
 
 async function breakSecret(
@@ -80,6 +98,19 @@ describe("check", () => {
     expect(found.checks.filter(({ cluster }) => cluster === "east").length).toBeGreaterThan(10);
   });
 
+  test("of a cluster that refuses everything fails nowhere, and advises no flag that it does not have", async () => {
+    const status = { apiVersion: "v1", kind: "Status", status: "Failure", reason: "Forbidden" };
+    const { home, path } = await openFake((_, response) => {
+      const head = { "content-type": "application/json" };
+      response.writeHead(403, head).end(JSON.stringify({ ...status, code: 403, message: "no" }));
+    });
+    const run = await runCommand(["check", "--kubeconfig", `east=${path}`], { home });
+    expect(run.out).toMatch(/ok {4}api\/answers +east: Its API server answers\./);
+    expect(run.out).toMatch(/warn {2}orphans\/imports +east: It cannot be told: You may not list /);
+    expect(run.out).not.toContain("-n,");
+    expect(run.code).toBe(0);
+  });
+
   test.each(["check", "gather"])(
     "of a cluster that hangs ends with Ctrl-C, in a sentence: %s",
     async (command) => {
@@ -88,20 +119,7 @@ describe("check", () => {
       process.on("unhandledRejection", keep);
       onTestFinished(() => void process.off("unhandledRejection", keep));
       const stopping = new AbortController();
-      const server = createServer(() => stopping.abort());
-      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-      onTestFinished(() => server.close().closeAllConnections());
-      const home = temporaryDirectory();
-      const path = join(home, "hung.yaml");
-      const { port } = server.address() as AddressInfo;
-      const cluster = { server: `http://127.0.0.1:${port}` };
-      const config = {
-        "current-context": "hung",
-        contexts: [{ name: "hung", context: { cluster: "hung", user: "hung" } }],
-        clusters: [{ name: "hung", cluster }],
-        users: [{ name: "hung", user: { token: "t" } }],
-      };
-      writeFileSync(path, JSON.stringify(config));
+      const { home, path } = await openFake(() => stopping.abort());
       const { signal } = stopping;
       const run = await runCommand([command, "--kubeconfig", path], { home, signal });
       // Rejections that nobody takes are told when the turn ends.
