@@ -28,6 +28,7 @@ describe("a text", () => {
     ["got Set-Cookie: sid=planted; Path=/\nbye", "got Set-Cookie: (redacted)\nbye"],
     ["called with ApiKey planted", "called with ApiKey (redacted)"],
     ["postgres://eve:hun/ter2@db/shop", "postgres://(redacted)@db/shop"],
+    ["mysql://eve:hunt'er2@db/shop", "mysql://(redacted)@db/shop"],
     ["amqp://eve:hunt@er2@mq:5672 is away", "amqp://(redacted)@mq:5672 is away"],
     ["DB_PASS=hunter2 dbPass: hunter2", "DB_PASS=(redacted) dbPass: (redacted)"],
     ["a:\n  password: |\n    one\n\n    two\n  b: 1", "a:\n  password: (redacted)\n  b: 1"],

@@ -106,9 +106,9 @@ const PATTERNS: readonly (readonly [RegExp, string])[] = [
   ],
   [/\b(Bearer|Basic|Negotiate|Digest|ApiKey)\s+[\w\-.~+/=]{6,}/gi, `$1 ${REDACTED}`],
   // In the address of a server or a database.
-  // Passwords hold slashes and @s; the digest of an image comes after an @, too.
+  // Passwords hold slashes, quotes and @s; the digest of an image comes after an @, too.
   [
-    /(\b[a-z][a-z0-9+.-]{0,32}:\/\/)(?:[^\s/@:"']{0,512}:[^\s"']{0,512}|[^\s/@"']{1,512})@(?!sha256:)/gi,
+    /(\b[a-z][a-z0-9+.-]{0,32}:\/\/)(?:[^\s/@:"']{0,512}:[^\s"]{0,512}|[^\s/@"']{1,512})@(?!sha256:)/gi,
     `$1${REDACTED}@`,
   ],
   // A block of YAML: the line below, and all that are further in than the name; in the middle of a line, that of a log, the line below.
