@@ -3,7 +3,8 @@
 
 import { expect, test } from "vitest";
 import { ENDPOINT_SLICE } from "../src/api/builtin.ts";
-import { watchAgents } from "./dashboardWorld.ts";
+import { watchAgents, watchAgentsThrough } from "./dashboardWorld.ts";
+import { createLine } from "./scenarios/line.ts";
 import { anEndpoint } from "./scenarios/objects.ts";
 import { openAgents } from "./sightings.ts";
 
@@ -67,7 +68,7 @@ test("a member whose agent stops is silent, then lost, by its Lease, although it
   await world.pass(30);
   expect(cluster("west").liveness).toBe("live");
   const happened = page().events.map(({ kind, subject }) => `${kind} ${subject}`);
-  expect(happened).toEqual(["lost west", "failover shop/web", "lost west", "returned west"]);
+  expect(happened).toEqual(["lost west", "failover shop/web", "returned west"]);
 });
 
 test("a hub that does not answer is said, and changes nothing that is shown of services", async () => {
@@ -87,6 +88,18 @@ test("a hub that does not answer is said, and changes nothing that is shown of s
   await world.pass(20);
   expect(page().hub).toEqual({ server: "https://hub.example.org" });
   expect(page().clusters.map(({ liveness }) => liveness)).toEqual(["live", "live"]);
+  expect(events()).toEqual([]);
+});
+
+test("whom a hub knows that was away at first has not just joined", async () => {
+  const { world } = await openAgents("east", "west", "edge");
+  const line = createLine(world.hubStore, () => true);
+  line.cut();
+  const { page, events } = await watchAgentsThrough(line, world, "east");
+  expect(page()).toMatchObject({ synced: true, clusters: [{ id: "east" }] });
+  line.heal();
+  await world.pass(20);
+  expect(page().clusters.map(({ id }) => id)).toEqual(["east", "edge", "west"]);
   expect(events()).toEqual([]);
 });
 

@@ -44,6 +44,8 @@ interface Oddities {
   readonly named?: Readonly<Record<string, string>>;
   /** They do not answer from the beginning. */
   readonly away?: readonly string[];
+  /** Who they are is for them to say. */
+  readonly nameless?: readonly string[];
   /** By which id somebody names them, instead of their own. */
   readonly called?: Readonly<Record<string, string>>;
   /** What stands between the dashboard and a cluster. */
@@ -61,8 +63,20 @@ export async function watchAgents(
   world: AgentWorld,
   ...only: readonly string[]
 ): Promise<Watched & { readonly hubLine: Line }> {
+  return watchAgentsThrough(
+    createLine(world.hubStore, () => true),
+    world,
+    ...only,
+  );
+}
+
+/** The line to the hub may be cut from the beginning. */
+export async function watchAgentsThrough(
+  hubLine: Line,
+  world: AgentWorld,
+  ...only: readonly string[]
+): Promise<Watched & { readonly hubLine: Line }> {
   const sites = world.sites.filter(({ id }) => only.includes(id));
-  const hubLine = createLine(world.hubStore, () => true);
   for (const { id, site } of sites) {
     const metadata = { name: SYSTEM_NAMESPACE };
     await site.store.create(NAMESPACE, { apiVersion: "v1", kind: "Namespace", metadata });
@@ -77,7 +91,7 @@ export async function watchAgents(
 async function watch(
   clock: VirtualClock,
   sites: readonly Site[],
-  { hub, away = [], named, called, through }: Oddities & { readonly hub?: Store },
+  { hub, away = [], named, nameless = [], called, through }: Oddities & { readonly hub?: Store },
 ): Promise<Watched> {
   const lines = new Map(
     sites.map(({ id, store }) => [id, createLine(through?.(id, store) ?? store, () => true)]),
@@ -86,7 +100,7 @@ async function watch(
   const feed = startFeed({
     sources: sites.map(({ id }) => ({
       name: named?.[id] ?? id,
-      givenId: called?.[id] ?? id,
+      givenId: nameless.includes(id) ? undefined : (called?.[id] ?? id),
       store: lines.get(id)!.store,
       describe: (error) => `It is away: ${String(error)}.`,
     })),

@@ -12,7 +12,9 @@ import {
 import type { KubeObject, Resource } from "../api/object.ts";
 import {
   type EndpointFact,
+  type EndpointShift,
   type ExportFact,
+  findShifts,
   type ImportFact,
   readExport,
   readImport,
@@ -80,8 +82,8 @@ export interface ClusterFeedOptions extends FeedSource {
   readonly clock: Clock;
   readonly random: Random;
   readonly onService: (service: ServiceKey) => void;
-  /** Endpoints of that service changed: of its own, or those that it imports from a source. */
-  readonly onEndpoints: (service: ServiceKey, from: string | undefined) => void;
+  /** Of its own endpoints, or of those that it imports from a source. */
+  readonly onEndpoints: (shift: EndpointShift) => void;
   /** Something about the cluster itself. */
   readonly onCluster: () => void;
 }
@@ -107,6 +109,7 @@ export function startClusterFeed(options: ClusterFeedOptions): ClusterFeed {
   let isHeard = false;
   let isAsked = false;
   let isHubHidden = false;
+  let isProbed = false;
   let isMember = false;
   let failure: unknown;
 
@@ -162,11 +165,9 @@ export function startClusterFeed(options: ClusterFeedOptions): ClusterFeed {
       if (wentFrom?.source !== undefined && serviceImports.get(wentFrom.service) !== undefined) {
         lostSlices.set(wentFrom.service, clock.now());
       }
-      const keys = new Set([before?.service, after?.service]);
-      for (const key of keys) {
-        if (key === undefined) continue;
-        options.onService(key);
-        options.onEndpoints(key, after?.source ?? before?.source);
+      for (const shift of findShifts(before, after)) {
+        options.onService(shift.service);
+        options.onEndpoints(shift);
       }
     },
   });
@@ -186,6 +187,7 @@ export function startClusterFeed(options: ClusterFeedOptions): ClusterFeed {
   async function probe(signal: AbortSignal): Promise<void> {
     const properties = await readProperties(store, signal);
     const before = JSON.stringify([id, idProblem, drained]);
+    isProbed = true;
     drained = readDrain(properties);
     isMember = properties.some(({ metadata }) => metadata.name === CLUSTERSET_PROPERTY);
     const property = properties.find(({ metadata }) => metadata.name === CLUSTER_ID_PROPERTY);
@@ -261,7 +263,7 @@ export function startClusterFeed(options: ClusterFeedOptions): ClusterFeed {
   return {
     source: options,
     id: () => id ?? options.givenId ?? options.name,
-    isRead: () => isHeard && informers.every(isKnown),
+    isRead: () => isProbed && informers.every(isKnown),
     isAsked: () =>
       // What cannot be read now may never be; the rest does not wait for it.
       isAsked &&
@@ -289,9 +291,7 @@ export function startClusterFeed(options: ClusterFeedOptions): ClusterFeed {
     hasSlices: () => isKnown(slices),
     slicesOf: (service) => slices.byIndex("service", service).flatMap((fact) => fact ?? []),
     lostSliceAtMs: (service) => lostSlices.get(service),
-    async reviewCredential() {
-      await bounded(readCredential).catch(() => undefined);
-    },
+    reviewCredential: () => bounded(readCredential).catch(() => undefined),
     async stop() {
       stopping.abort(new Error("stopped"));
       await Promise.all([ended, ...informers.map((informer) => informer.stop())]);

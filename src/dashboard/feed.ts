@@ -11,7 +11,7 @@ import { findHappenings, type Happening } from "../core/dashboard/timeline.ts";
 import { DEFAULT_LIVENESS, type LivenessPolicy } from "../core/liveness.ts";
 import { compareText } from "../core/order.ts";
 import { isSameData } from "../core/write.ts";
-import { formatTime, type Timer } from "../ports/clock.ts";
+import { formatMilliTime, formatTime, type Timer } from "../ports/clock.ts";
 import { type Sources, startGathering } from "./gathering.ts";
 import { createRoll, type Listed } from "./roll.ts";
 import type { Feed } from "./server.ts";
@@ -23,6 +23,7 @@ import type {
   TimelineEvent,
 } from "./state.ts";
 import { createStopwatch } from "./stopwatch.ts";
+import { createWitness } from "./witness.ts";
 
 export interface FeedOptions extends Sources {
   /** What runs it, in a word or two. */
@@ -55,13 +56,13 @@ const NOTHING: Reviewed = { was: new Map(), now: new Map() };
 export function startFeed(options: FeedOptions): RunningFeed {
   const { clock, policy = DEFAULT_LIVENESS } = options;
   const roll = createRoll({ clock, policy });
+  const witnessLook = createWitness(roll);
   const startedAt = formatTime(clock.now());
   const dirty = new Set<ServiceKey>();
   const rows = new Map<ServiceKey, Row>();
   const listeners = new Set<(change: DashboardChange) => void>();
   let clusters: ReadonlyMap<string, ClusterState> = new Map();
   let heardAt: ReadonlyMap<string, number | undefined> = new Map();
-  let readBefore: ReadonlySet<string> = new Set();
   let judged = "";
   let events: readonly TimelineEvent[] = [];
   let hubTold: DashboardState["hub"];
@@ -79,11 +80,11 @@ export function startFeed(options: FeedOptions): RunningFeed {
     heartbeatMs: options.heartbeatMs ?? HEARTBEAT_MS,
     onService: note,
     onChange: tellSoon,
-    onEndpoints(feed, service, from) {
-      if (isSynced) stopwatch.noteCluster(feed, service, from);
+    onEndpoints(feed, shift) {
+      if (isSynced) stopwatch.noteCluster(feed, shift);
     },
-    onShared(service, cluster) {
-      if (isSynced) stopwatch.noteHub(service, cluster);
+    onShared(shift) {
+      if (isSynced) stopwatch.noteHub(shift);
     },
     onHub() {
       for (const service of rows.keys()) dirty.add(service);
@@ -120,6 +121,7 @@ export function startFeed(options: FeedOptions): RunningFeed {
       if (isSynced) for (const key of gathering.services()) dirty.add(key);
     }
     roll.look(listed, hub);
+    const witness = witnessLook(listed, hub);
     const before = clusters;
     clusters = new Map(listed.map((one) => [one.id, roll.show(one, hub)]));
     const heardBefore = heardAt;
@@ -139,19 +141,8 @@ export function startFeed(options: FeedOptions): RunningFeed {
       : findHappenings(
           { clusters: before, services: changed.was },
           { clusters, services: changed.now },
-          {
-            hasBeenRead: (id) => readBefore.has(id),
-            isDoubtful: (id) => {
-              const found = listed.find((one) => one.id === id);
-              return found !== undefined && roll.isDoubtful(found, hub);
-            },
-          },
+          witness,
         );
-    readBefore = new Set(
-      listed.flatMap(({ id, feed }) =>
-        (feed === undefined ? hub?.isRead() : feed.isRead()) === true ? id : [],
-      ),
-    );
     tell({
       clusters: [...clusters.values()].filter((one) => !isOld(one)),
       goneClusters: [...before.keys()].filter((id) => !clusters.has(id)),
@@ -189,9 +180,9 @@ export function startFeed(options: FeedOptions): RunningFeed {
     readonly happened: readonly Happening[];
     readonly wasSynced: boolean;
   }): void {
-    const at = formatTime(clock.now());
-    const fresh = news.happened.map((one) => ({ id: nextEvent++, at, ...one }));
     const nowMs = clock.now();
+    const at = formatMilliTime(nowMs);
+    const fresh = news.happened.map((one) => ({ id: nextEvent++, at, ...one }));
     const hubNow = showHub();
     const change: DashboardChange = {
       version: version + 1,

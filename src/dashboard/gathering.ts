@@ -3,6 +3,7 @@
 
 import type { ServiceKey } from "../api/names.ts";
 import type { ServiceExplanation } from "../core/clusterset/explain.ts";
+import type { EndpointShift } from "../core/dashboard/facts.ts";
 import type { Presence } from "../core/dashboard/row.ts";
 import { compareText } from "../core/order.ts";
 import type { HubCredential } from "../hub/credential.ts";
@@ -40,8 +41,8 @@ export interface GatheringOptions extends Sources {
   readonly heartbeatMs: number;
   readonly onService: (service: ServiceKey) => void;
   readonly onChange: () => void;
-  readonly onEndpoints: (feed: ClusterFeed, service: ServiceKey, from: string | undefined) => void;
-  readonly onShared: (service: ServiceKey, cluster: string) => void;
+  readonly onEndpoints: (feed: ClusterFeed, shift: EndpointShift) => void;
+  readonly onShared: (shift: EndpointShift) => void;
   /** There is another hub than before, or none any more. */
   readonly onHub: () => void;
 }
@@ -77,7 +78,7 @@ export function startGathering(options: GatheringOptions): Gathering {
       clock,
       random,
       onService,
-      onEndpoints: (service, from) => options.onEndpoints(feed, service, from),
+      onEndpoints: (shift) => options.onEndpoints(feed, shift),
       onCluster() {
         reviewHub();
         onChange();

@@ -8,6 +8,8 @@ import { HUB_NAMESPACE, memberOfNamespace, type ServiceKey } from "../api/names.
 import type { KubeObject, ObjectRef, Resource } from "../api/object.ts";
 import {
   type EndpointFact,
+  type EndpointShift,
+  findShifts,
   readEndpointShare,
   readServiceShare,
   type ShareFact,
@@ -61,7 +63,7 @@ export interface HubFeedOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly onService: (service: ServiceKey) => void;
-  readonly onEndpoints: (service: ServiceKey, cluster: string) => void;
+  readonly onEndpoints: (shift: EndpointShift) => void;
   readonly onMembers: () => void;
 }
 
@@ -153,10 +155,10 @@ export function startHubFeed(options: HubFeedOptions): HubFeed {
     },
     indexes: { service: (fact) => (fact === undefined ? [] : [fact.service]) },
     onChange(_, before, after) {
-      const fact = after ?? before;
-      if (fact === undefined) return;
-      options.onService(fact.service);
-      options.onEndpoints(fact.service, fact.source ?? "");
+      for (const shift of findShifts(before, after)) {
+        options.onService(shift.service);
+        options.onEndpoints(shift);
+      }
     },
   });
   informers.push(members, leases, serviceShares, endpointShares);

@@ -63,7 +63,7 @@ export interface ServiceState {
 export interface TimelineEvent {
   /** Counts up; the page asks for those after the last it has. */
   readonly id: number;
-  /** Wall clock, ISO. */
+  /** Wall clock, ISO, to the millisecond. */
   readonly at: string;
   readonly kind:
     | "exported"
@@ -84,6 +84,7 @@ export interface TimelineEvent {
 
 /** From a change of the endpoints in the source cluster, as seen here, to the same in an importing cluster, as seen here. */
 export interface LatencySample {
+  /** Of its arrival: wall clock, ISO, to the millisecond. */
   readonly at: string;
   readonly service: string;
   readonly source: string;

@@ -2,17 +2,16 @@
 // Read at once when a watch tells, because a row is made up to a quarter of a second later.
 
 import type { ServiceKey } from "../api/names.ts";
-import { type EndpointFact, sumEndpoints } from "../core/dashboard/facts.ts";
+import { describeSets, type EndpointFact, type EndpointShift } from "../core/dashboard/facts.ts";
 import { createLatencyTracker } from "../core/dashboard/latency.ts";
-import { type Clock, formatTime } from "../ports/clock.ts";
+import { type Clock, formatMilliTime } from "../ports/clock.ts";
 import type { ClusterFeed } from "./clusterFeed.ts";
 import type { Gathering } from "./gathering.ts";
 import type { LatencySample } from "./state.ts";
 
 export interface Stopwatch {
-  /** `from` is the source of what it imports; undefined: its own endpoints. */
-  noteCluster(feed: ClusterFeed, service: ServiceKey, from: string | undefined): void;
-  noteHub(service: ServiceKey, cluster: string): void;
+  noteCluster(feed: ClusterFeed, shift: EndpointShift): void;
+  noteHub(shift: EndpointShift): void;
   /** Those since the last time. */
   take(): readonly LatencySample[];
   kept(): readonly LatencySample[];
@@ -29,33 +28,37 @@ export function createStopwatch(options: {
   let kept: readonly LatencySample[] = [];
   let fresh: LatencySample[] = [];
 
-  function changed(service: ServiceKey, source: string, facts: readonly EndpointFact[]): void {
+  function changed(source: string, facts: readonly EndpointFact[], shift: EndpointShift): void {
+    const { service } = shift;
     const importers = new Map(
       gathering.listed().flatMap(({ id, feed, isDouble }) => {
         if (isDouble || feed?.importOf(service) === undefined) return [];
         return [[id, setOf(importedFrom(feed, service, source))] as const];
       }),
     );
-    tracker.changed({ service, source, set: setOf(facts), nowMs: clock.monotonic() }, importers);
+    const sets = describeSets(facts, shift);
+    tracker.changed({ service, source, ...sets, nowMs: clock.monotonic() }, importers);
   }
 
   return {
-    noteCluster(feed, service, from) {
+    noteCluster(feed, shift) {
+      const { service, source: from } = shift;
       if (from === undefined) {
         if (feed.exportOf(service) === undefined) return;
         const own = feed.slicesOf(service).filter(({ source }) => source === undefined);
-        changed(service, feed.id(), own);
+        changed(feed.id(), own, shift);
         return;
       }
       const set = setOf(importedFrom(feed, service, from));
       const sight = { service, source: from, set, nowMs: clock.monotonic() };
       const arrival = tracker.imported(sight, feed.id());
       if (arrival === undefined) return;
-      const at = formatTime(clock.now());
+      const at = formatMilliTime(clock.now());
       const { source, importer, ms } = arrival;
       fresh.push({ at, service, source, importer, ms: Math.round(ms) });
     },
-    noteHub(service, cluster) {
+    noteHub(shift) {
+      const { service, source: cluster = "" } = shift;
       const isSeen = gathering
         .listed()
         .some(({ id, feed }) => id === cluster && feed !== undefined);
@@ -63,9 +66,9 @@ export function createStopwatch(options: {
       if (isSeen) return;
       const shared = gathering.hub()?.endpointsOf(service) ?? [];
       changed(
-        service,
         cluster,
         shared.filter(({ source }) => source === cluster),
+        shift,
       );
     },
     take() {
@@ -87,6 +90,5 @@ function importedFrom(
 }
 
 function setOf(facts: readonly EndpointFact[]): string {
-  const { ready, sum } = sumEndpoints(facts);
-  return `${ready}/${sum}`;
+  return describeSets(facts, { was: undefined, now: undefined }).set;
 }

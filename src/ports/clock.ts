@@ -21,6 +21,11 @@ export function formatTime(nowMs: number): string {
   return `${new Date(nowMs).toISOString().slice(0, 19)}Z`;
 }
 
+/** The same to the millisecond: "2026-01-02T03:04:05.678Z". */
+export function formatMilliTime(nowMs: number): string {
+  return new Date(nowMs).toISOString();
+}
+
 /** The same as a MicroTime, which Leases have: "2026-01-02T03:04:05.678000Z". */
 export function formatMicroTime(nowMs: number): string {
   return `${new Date(nowMs).toISOString().slice(0, 23)}000Z`;

@@ -54,6 +54,15 @@ export interface EndpointFact {
   readonly writtenAtMs: number | undefined;
 }
 
+/** One slice or share of endpoints before and after a change. */
+export interface EndpointShift {
+  readonly service: ServiceKey;
+  /** As in EndpointFact. */
+  readonly source: string | undefined;
+  readonly was: EndpointFact | undefined;
+  readonly now: EndpointFact | undefined;
+}
+
 /** What a member has on the hub of one service. */
 export interface ShareFact {
   readonly cluster: string;
@@ -134,6 +143,34 @@ export function sumEndpoints(
     sum += fact.sum;
   }
   return { ready, total, sum };
+}
+
+/** A slice may change hands: then it goes from one and comes to another. */
+export function findShifts(
+  before: EndpointFact | undefined,
+  after: EndpointFact | undefined,
+): readonly EndpointShift[] {
+  const fact = after ?? before;
+  if (fact === undefined) return [];
+  const shift = { service: fact.service, source: fact.source, was: before, now: after };
+  const isSame = before?.service === after?.service && before?.source === after?.source;
+  if (before === undefined || after === undefined || isSame) return [shift];
+  const { service, source } = before;
+  return [
+    { service, source, was: before, now: undefined },
+    { ...shift, was: undefined },
+  ];
+}
+
+/** By which equal sets of ready endpoints are known: now, and before the last shift. */
+export function describeSets(
+  facts: readonly EndpointFact[],
+  { was, now }: Pick<EndpointShift, "was" | "now">,
+): { readonly set: string; readonly wasSet: string } {
+  const { ready, sum } = sumEndpoints(facts);
+  const readyBefore = ready - (now?.ready ?? 0) + (was?.ready ?? 0);
+  const sumBefore = sum - (now?.sum ?? 0) + (was?.sum ?? 0);
+  return { set: `${ready}/${sum}`, wasSet: `${readyBefore}/${sumBefore}` };
 }
 
 function countEndpoints(endpoints: readonly Endpoint[]) {

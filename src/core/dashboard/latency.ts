@@ -21,8 +21,11 @@ export interface Arrival {
 }
 
 export interface LatencyTracker {
-  /** The source's endpoints at home are these. `importers` are those that have it, and what they have of the source. */
-  changed(sight: Sight, importers: ReadonlyMap<string, string>): void;
+  /**
+   * The source's endpoints at home are these, and were those of `wasSet`. `importers` are those that have it, and what they
+   * have of the source.
+   */
+  changed(sight: Sight & { readonly wasSet: string }, importers: ReadonlyMap<string, string>): void;
   /** An importing cluster has these. Undefined when nothing has arrived by it. */
   imported(sight: Sight, importer: string): Arrival | undefined;
   size(): number;
@@ -50,15 +53,18 @@ export function createLatencyTracker(): LatencyTracker {
   }
 
   return {
-    changed({ service, source, set, nowMs }, importers) {
+    changed({ service, source, set, wasSet, nowMs }, importers) {
+      if (set === wasSet) return;
       const key = `${source} ${service}`;
-      if (pending.get(key)?.set === set) return;
+      const late = pending.get(key)?.importers;
       // A newer change stands for the older one: what arrives is the newest.
       pending.delete(key);
-      // Who has it already was told before we were: how long that took cannot be told from here.
-      const waiting = [...importers].flatMap(([importer, has]) =>
-        has === set || importer === source ? [] : importer,
-      );
+      // Who has it already was told before we were: how long that took cannot be told from here. Who was not in step before,
+      // because the source is drained or gone, will not be for the sake of this change.
+      const waiting = [...importers].flatMap(([importer, has]) => {
+        const isWaiting = has === wasSet || late?.has(importer) === true;
+        return isWaiting && has !== set && importer !== source ? importer : [];
+      });
       if (waiting.length > 0) {
         pending.set(key, { set, sinceMs: nowMs, importers: new Set(waiting) });
       }

@@ -2,7 +2,11 @@ import { expect, test } from "vitest";
 import type { ClusterState, ServicePart, ServiceState } from "../../dashboard/state.ts";
 import { findHappenings, type Look, type Witness } from "./timeline.ts";
 
-const KNOWN: Witness = { hasBeenRead: () => true, isDoubtful: () => false };
+const KNOWN: Witness = {
+  hasBeenRead: () => true,
+  isMembershipKnown: () => true,
+  isDoubtful: () => false,
+};
 
 function aCluster(id: string, liveness: ClusterState["liveness"] = "live"): ClusterState {
   const why = `Told of ${id}. And more.`;
@@ -64,14 +68,20 @@ test("who comes and who goes is told", () => {
   ]);
 });
 
+test("who comes and goes because somebody is asked for the first time is not told", () => {
+  const unread = { ...KNOWN, isMembershipKnown: () => false };
+  expect(tell(look([aCluster("east")]), look([aCluster("west")]), unread)).toEqual([]);
+});
+
 test.each([
-  ["live", "silent", ["lost: east is silent. Told of east."]],
-  ["silent", "lost", ["lost: east is lost. Told of east."]],
+  ["live", "silent", ["lost: east is not heard any more. Told of east."]],
+  ["silent", "lost", []],
+  ["live", "lost", ["lost: east is not heard any more. Told of east."]],
   ["lost", "live", ["returned: east is back, and live."]],
   ["lost", "flapping", ["returned: east is back, and flapping."]],
   ["live", "drained", ["drained: east is drained. Told of east. And more."]],
   ["drained", "live", ["undrained: east is used again."]],
-  ["drained", "lost", ["lost: east is lost. Told of east."]],
+  ["drained", "lost", ["lost: east is not heard any more. Told of east."]],
   ["live", "unknown", []],
   ["lost", "unknown", []],
   ["unknown", "live", []],

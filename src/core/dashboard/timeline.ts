@@ -21,22 +21,30 @@ export interface Look {
 export interface Witness {
   /** The cluster was read before, so that what is new of it is news. */
   readonly hasBeenRead: (cluster: string) => boolean;
+  /** Whether it takes part could be told before, so that its coming or going is news. */
+  readonly isMembershipKnown: (cluster: string) => boolean;
   /** Not heard lately, whether or not it is given up yet. */
   readonly isDoubtful: (cluster: string) => boolean;
 }
 
 export function findHappenings(before: Look, after: Look, witness: Witness): readonly Happening[] {
   return [
-    ...findClusterNews(before.clusters, after.clusters),
+    ...findClusterNews(before.clusters, after.clusters, witness),
     ...[...after.services].flatMap(([key, now]) =>
       findServiceNews(key, { was: before.services.get(key), now }, { after, witness }),
     ),
   ];
 }
 
-function findClusterNews(before: Look["clusters"], after: Look["clusters"]): readonly Happening[] {
-  const gone = [...before.keys()].filter((id) => !after.has(id));
+function findClusterNews(
+  before: Look["clusters"],
+  after: Look["clusters"],
+  { isMembershipKnown }: Witness,
+): readonly Happening[] {
+  const added = [...after.keys()].filter((id) => !before.has(id) && isMembershipKnown(id));
+  const gone = [...before.keys()].filter((id) => !after.has(id) && isMembershipKnown(id));
   return [
+    ...added.map((id) => tell("joined", id, `${id} is part of the clusterset.`)),
     ...[...after.values()].flatMap((now) => compareCluster(before.get(now.id), now)),
     ...gone.map((id) => tell("left", id, `${id} is no longer part of the clusterset.`)),
   ];
@@ -44,11 +52,11 @@ function findClusterNews(before: Look["clusters"], after: Look["clusters"]): rea
 
 function compareCluster(was: ClusterState | undefined, now: ClusterState): readonly Happening[] {
   const { id, liveness } = now;
-  if (was === undefined) return [tell("joined", id, `${id} is part of the clusterset.`)];
-  if (was.liveness === liveness) return [];
+  if (was === undefined || was.liveness === liveness) return [];
   if (isOut(liveness)) {
-    // Who is silent is about to be lost: that it is, is told once more.
-    return [tell("lost", id, `${id} is ${liveness}. ${firstSentence(now.why)}`)];
+    // Told when it falls silent, in words that stay true when it is lost.
+    if (isOut(was.liveness)) return [];
+    return [tell("lost", id, `${id} is not heard any more. ${firstSentence(now.why)}`)];
   }
   if (isOut(was.liveness) && liveness !== "unknown") {
     return [tell("returned", id, `${id} is back, and ${liveness}.`)];
