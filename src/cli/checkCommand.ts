@@ -4,7 +4,7 @@ import { type Command, Option } from "commander";
 import type { CheckFlags } from "./check.ts";
 import type { CliContext } from "./context.ts";
 import type { GatherFlags } from "./gather.ts";
-import { collect } from "./repeated.ts";
+import { withSources } from "./sourceFlags.ts";
 
 export function addCheckCommands(program: Command, context: CliContext): void {
   withSources(program.command("check"))
@@ -30,21 +30,4 @@ export function addCheckCommands(program: Command, context: CliContext): void {
       const { runGather } = await import("./gather.ts");
       await runGather(context, flags);
     });
-}
-
-function withSources(command: Command): Command {
-  return command
-    .option(
-      "--kubeconfig <[id=]file>",
-      "a cluster's kubeconfig; repeat it for each; absent: $KUBECONFIG, ~/.kube/config",
-      collect,
-      [],
-    )
-    .option(
-      "--context <[id=]name>",
-      "a cluster's context of one kubeconfig; repeat it for each; absent: the current one",
-      collect,
-      [],
-    )
-    .option("--no-hub", "do not ask the hub that a cluster has joined");
 }

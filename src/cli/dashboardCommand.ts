@@ -3,7 +3,7 @@
 import type { Command } from "commander";
 import type { CliContext } from "./context.ts";
 import type { DashboardFlags } from "./dashboard.ts";
-import { collect } from "./repeated.ts";
+import { withSources } from "./sourceFlags.ts";
 
 /** Of a process that has other work to do. */
 export interface DashboardPlace {
@@ -12,22 +12,8 @@ export interface DashboardPlace {
 }
 
 export function addDashboardCommand(program: Command, context: CliContext): void {
-  program
-    .command("dashboard")
+  withSources(program.command("dashboard"))
     .description("show the clusterset as a page that changes as it does; changes nothing itself")
-    .option(
-      "--kubeconfig <[id=]file>",
-      "a cluster's kubeconfig; repeat it for each; absent: $KUBECONFIG, ~/.kube/config",
-      collect,
-      [],
-    )
-    .option(
-      "--context <[id=]name>",
-      "a cluster's context of one kubeconfig; repeat it for each; absent: the current one",
-      collect,
-      [],
-    )
-    .option("--no-hub", "do not ask the hub that a cluster has joined")
     .option(
       "--address <address:port>",
       "where to serve it; port 0 takes a free one; a token is demanded where others can reach it",

@@ -1,10 +1,10 @@
 // CLI: names the commands that take traffic away from a cluster and give it back, and their flags. Each is loaded when asked
 // for.
 
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import type { CliContext } from "./context.ts";
 import type { DrainFlags, UndrainFlags } from "./drain.ts";
-import { collect } from "./repeated.ts";
+import { withTarget, yamlOption } from "./sourceFlags.ts";
 
 export function addDrainCommands(program: Command, context: CliContext): void {
   withClusters(program.command("drain"))
@@ -28,25 +28,10 @@ export function addDrainCommands(program: Command, context: CliContext): void {
 }
 
 function withClusters(command: Command): Command {
-  return command
-    .argument("<cluster>", "its id, as isthmus get clusters has it")
-    .option(
-      "--kubeconfig <[id=]file>",
-      "kubeconfig of the cluster; further ones are only looked at; absent: $KUBECONFIG, ~/.kube/config",
-      collect,
-      [],
-    )
-    .option(
-      "--context <[id=]name>",
-      "context of the cluster; further ones are only looked at; absent: the current one",
-      collect,
-      [],
-    )
-    .option("--no-hub", "do not ask the hub that the cluster has joined")
+  return withTarget(
+    command.argument("<cluster>", "its id, as isthmus get clusters has it"),
+    "do not ask the hub that the cluster has joined",
+  )
     .option("--wait", "until all clusters that are named have done it", false)
     .option("--timeout <time>", "with --wait: how long, such as 90s or 5m", "2m");
-}
-
-function yamlOption(what: string): Option {
-  return new Option("-o, --output <format>", what).choices(["yaml"]);
 }

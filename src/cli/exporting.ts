@@ -1,10 +1,11 @@
 // CLI: names the commands that offer a Service to the clusterset and take it back, and their flags. Each is loaded when asked
 // for.
 
-import { type Command, Option } from "commander";
+import type { Command } from "commander";
 import type { CliContext } from "./context.ts";
 import type { ExportFlags } from "./export.ts";
 import { collect } from "./repeated.ts";
+import { withTarget, yamlOption } from "./sourceFlags.ts";
 import type { UnexportFlags } from "./unexport.ts";
 
 export function addExportCommands(program: Command, context: CliContext): void {
@@ -39,23 +40,11 @@ export function addExportCommands(program: Command, context: CliContext): void {
 }
 
 function withClusters(command: Command): Command {
-  return command
-    .option("-n, --namespace <name>", "of Services without one; absent: that of the context")
-    .option(
-      "--kubeconfig <[id=]file>",
-      "kubeconfig of the cluster; further ones are only looked at; absent: $KUBECONFIG, ~/.kube/config",
-      collect,
-      [],
-    )
-    .option(
-      "--context <[id=]name>",
-      "context of the cluster; further ones are only looked at; absent: the current one",
-      collect,
-      [],
-    )
-    .option("--no-hub", "with --dry-run: do not ask the hub that the cluster has joined");
-}
-
-function yamlOption(what: string): Option {
-  return new Option("-o, --output <format>", what).choices(["yaml"]);
+  return withTarget(
+    command.option(
+      "-n, --namespace <name>",
+      "of Services without one; absent: that of the context",
+    ),
+    "with --dry-run: do not ask the hub that the cluster has joined",
+  );
 }

@@ -7,6 +7,7 @@ import type { JoinFlags } from "./join.ts";
 import type { HubFlags, TokenFlags } from "./jointoken.ts";
 import type { LeaveFlags } from "./leave.ts";
 import { collect } from "./repeated.ts";
+import { yamlOption } from "./sourceFlags.ts";
 
 export function addMembershipCommands(program: Command, context: CliContext): void {
   addHub(program, context);
@@ -133,8 +134,4 @@ function withHub(command: Command): Command {
   return command
     .option("--hub-kubeconfig <file>", "kubeconfig of an administrator of the hub")
     .option("--hub-context <name>", "context of it; absent: its current one");
-}
-
-function yamlOption(what = "print what it would apply, and change nothing"): Option {
-  return new Option("-o, --output <format>", what).choices(["yaml"]);
 }

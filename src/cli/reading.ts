@@ -4,7 +4,7 @@ import { type Command, Option } from "commander";
 import type { CliContext } from "./context.ts";
 import type { Gettable } from "./get.ts";
 import type { ReadingFlags } from "./observer.ts";
-import { collect } from "./repeated.ts";
+import { withSources } from "./sourceFlags.ts";
 import type { SimulateFlags } from "./simulate.ts";
 import type { StatusFlags } from "./status.ts";
 
@@ -74,28 +74,14 @@ export function addReadingCommands(program: Command, context: CliContext): void 
 }
 
 function withReading(command: Command): Command {
-  return command
-    .option(
-      "--kubeconfig <[id=]file>",
-      "a cluster's kubeconfig; repeat it for each; absent: $KUBECONFIG, ~/.kube/config",
-      collect,
-      [],
-    )
-    .option(
-      "--context <[id=]name>",
-      "a cluster's context of one kubeconfig; repeat it for each; absent: the current one",
-      collect,
-      [],
-    )
-    .option("--no-hub", "do not ask the hub that a cluster has joined")
-    .addOption(
-      new Option("-o, --output <format>", "for programs, or with more columns").choices([
-        "json",
-        "yaml",
-        "wide",
-        "name",
-      ]),
-    );
+  return withSources(command).addOption(
+    new Option("-o, --output <format>", "for programs, or with more columns").choices([
+      "json",
+      "yaml",
+      "wide",
+      "name",
+    ]),
+  );
 }
 
 /** As kubectl: one namespace unless told otherwise. */
