@@ -3,7 +3,7 @@
 
 import { expect, test } from "vitest";
 import { ENDPOINT_SLICE } from "../src/api/builtin.ts";
-import { watchAgents, watchAgentsThrough } from "./dashboardWorld.ts";
+import { refuse, watchAgents, watchAgentsThrough } from "./dashboardWorld.ts";
 import { createLine } from "./scenarios/line.ts";
 import { anEndpoint } from "./scenarios/objects.ts";
 import { openAgents } from "./sightings.ts";
@@ -89,6 +89,19 @@ test("a hub that does not answer is said, and changes nothing that is shown of s
   expect(page().hub).toEqual({ server: "https://hub.example.org" });
   expect(page().clusters.map(({ liveness }) => liveness)).toEqual(["live", "live"]);
   expect(events()).toEqual([]);
+});
+
+test("a hub that puts off one kind for good is said, and keeps nothing else from being shown", async () => {
+  const { world, east } = await openAgents("east", "west");
+  await east.site.offer("web", ["10.1.0.1"]);
+  await world.pass(10);
+  const hub = refuse(world.hubStore, "endpointshares", "TooManyRequests");
+  const line = createLine(hub, () => true);
+  const { page, service } = await watchAgentsThrough(line, world, "west");
+  await world.pass(30);
+  expect(page()).toMatchObject({ synced: true, clusters: [{ id: "east" }, { id: "west" }] });
+  expect(page().hub?.problem).toContain("The hub could not be asked");
+  expect(service("shop/web").parts.map(({ cluster }) => cluster)).toEqual(["east", "west"]);
 });
 
 test("whom a hub knows that was away at first has not just joined", async () => {
