@@ -11,11 +11,15 @@ import { openAgents } from "./sightings.ts";
 
 const HUB = "https://hub.example.org";
 
-async function open(ids: readonly string[]) {
+async function open(ids: readonly string[], ...only: readonly string[]) {
   const { world } = await openAgents(...ids);
   const opened: HubAccess[] = [];
   let closed = 0;
-  const stores = new Map(world.sites.map(({ id, site }) => [id as string, site.store]));
+  const stores = new Map(
+    world.sites.flatMap(({ id, site }) =>
+      only.length === 0 || only.includes(id) ? [[id as string, site.store] as const] : [],
+    ),
+  );
   const metadata = { name: SYSTEM_NAMESPACE };
   for (const store of stores.values()) {
     await store.create(NAMESPACE, { apiVersion: "v1", kind: "Namespace", metadata });
@@ -86,13 +90,18 @@ test("a hub whose authority has changed is opened anew with it", async () => {
 });
 
 test("a hub that no cluster knows any more is neither asked nor shown, nor are those that only it knew", async () => {
-  const { feed, closed, join, leave, world } = await open(["east", "west"]);
-  await world.register("edge" as ClusterId);
+  const { feed, closed, join, leave, world } = await open(["east", "west"], "east");
+  await world.sites[1]!.site.offer("web", ["10.2.0.1"]);
   await join("east", {});
-  expect(feed.state().clusters.map(({ id }) => id)).toEqual(["east", "edge", "west"]);
+  expect(feed.state().clusters.map(({ id }) => id)).toEqual(["east", "west"]);
+  const part = { cluster: "west", exported: true };
+  expect(feed.state().services[0]!.parts).toContainEqual(expect.objectContaining(part));
+  const before = feed.state().events;
   await leave("east");
   expect(feed.state().hub).toBeUndefined();
-  expect(feed.state().clusters.map(({ id }) => id)).toEqual(["east", "west"]);
+  expect(feed.state().clusters.map(({ id }) => id)).toEqual(["east"]);
+  // Nothing has happened to the others.
+  expect(feed.state().events).toEqual(before);
   expect(closed()).toBe(1);
 });
 

@@ -37,12 +37,14 @@ export function createWitness(
       feeds: new Set(listed.flatMap(({ feed }) => (feed?.isRead() === true ? feed : []))),
       hub: hub?.isRead() === true || hub === before.hub ? hub : undefined,
     };
+    const isSameHub = before.hub !== undefined && before.hub === hub;
     return {
       hasBeenRead: (id) => before.read.has(id),
+      canBeRead: (id) => isSameHub || byId.get(id)?.feed?.isRead() === true,
       isMembershipKnown(id) {
         const { feed } = byId.get(id) ?? before.listed.get(id) ?? {};
         if (feed !== undefined) return before.feeds.has(feed);
-        return before.hub !== undefined && before.hub === hub;
+        return isSameHub;
       },
       isDoubtful(id) {
         const found = byId.get(id);

@@ -4,6 +4,7 @@ import { findHappenings, type Look, type Witness } from "./timeline.ts";
 
 const KNOWN: Witness = {
   hasBeenRead: () => true,
+  canBeRead: () => true,
   isMembershipKnown: () => true,
   isDoubtful: () => false,
 };
@@ -96,6 +97,7 @@ test("exports that come and go are told, but not those of a cluster that was not
   expect(tell(none, one)).toEqual(["exported: east exports shop/web."]);
   expect(tell(one, none)).toEqual(["unexported: east does not export shop/web any more."]);
   expect(tell(none, one, { ...KNOWN, hasBeenRead: () => false })).toEqual([]);
+  expect(tell(one, none, { ...KNOWN, canBeRead: () => false })).toEqual([]);
 });
 
 test("each sentence of a conflict is told when it comes, and the end when all are gone", () => {

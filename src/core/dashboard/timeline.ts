@@ -21,6 +21,8 @@ export interface Look {
 export interface Witness {
   /** The cluster was read before, so that what is new of it is news. */
   readonly hasBeenRead: (cluster: string) => boolean;
+  /** It can still be told what it has, so that what it has no more is news. */
+  readonly canBeRead: (cluster: string) => boolean;
   /** Whether it takes part could be told before, so that its coming or going is news. */
   readonly isMembershipKnown: (cluster: string) => boolean;
   /** Not heard lately, whether or not it is given up yet. */
@@ -97,7 +99,7 @@ function findExports(key: string, { was, now }: Change, witness: Witness): reado
   const before = exportersOf(was);
   const after = exportersOf(now);
   const added = after.filter((id) => !before.includes(id) && witness.hasBeenRead(id));
-  const gone = before.filter((id) => !after.includes(id));
+  const gone = before.filter((id) => !after.includes(id) && witness.canBeRead(id));
   return [
     ...added.map((id) => tell("exported", key, `${id} exports ${key}.`)),
     ...gone.map((id) => tell("unexported", key, `${id} does not export ${key} any more.`)),
