@@ -17,11 +17,10 @@ import {
 import { CLUSTER_MEMBER } from "../src/api/isthmus.ts";
 import { defineResource, type KubeObject } from "../src/api/object.ts";
 import { CLUSTER_ROLE, CLUSTER_ROLE_BINDING, roleRef } from "../src/api/rbac.ts";
-import { runCli } from "../src/cli/program.ts";
 import type { CheckReport } from "../src/core/check/checkup.ts";
 import type { CheckCode, CheckResult } from "../src/core/check/result.ts";
 import { renderTokenRequest } from "../src/hub/manifest/tokenrequest.ts";
-import { systemClock, systemRandom } from "../src/kube/clock.ts";
+import { systemClock } from "../src/kube/clock.ts";
 import { requestToken } from "../src/kube/tokenrequest.ts";
 import { mustRun, runCommand } from "./commandLine.ts";
 import { temporaryDirectory } from "./loopback.ts";
@@ -31,6 +30,7 @@ import {
   type MembershipWorld,
   startMembershipWorld,
 } from "./membershipWorld.ts";
+import { startAgentCommand } from "./runningAgent.ts";
 import { eventually } from "./scenarios/poll.ts";
 
 const TIMEOUT_MS = 180_000;
@@ -47,23 +47,7 @@ afterAll(async () => {
 }, TIMEOUT_MS);
 
 function startAgent(id: string, { at }: Candidate): void {
-  const stopping = new AbortController();
-  const exit = runCli(["agent", "--metrics-address", "127.0.0.1:0", ...at], {
-    out: () => undefined,
-    error: () => undefined,
-    input: () => Promise.resolve(""),
-    color: false,
-    interactive: false,
-    env: {},
-    home: "/",
-    clock: systemClock,
-    random: systemRandom,
-    signal: stopping.signal,
-  });
-  stops.set(id, async () => {
-    stopping.abort();
-    await exit;
-  });
+  stops.set(id, startAgentCommand(at));
 }
 
 const both = (): readonly string[] => [...world.hub.at, ...world.away.at];

@@ -8,10 +8,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { CUSTOM_RESOURCE_DEFINITION, NAMESPACE } from "../src/api/builtin.ts";
 import { CLUSTER_MEMBER, type ClusterMember } from "../src/api/isthmus.ts";
 import { memberNamespace, SYSTEM_NAMESPACE } from "../src/api/names.ts";
-import { runCli } from "../src/cli/program.ts";
 import { AGENT_NAME } from "../src/hub/local.ts";
 import { renderTokenRequest } from "../src/hub/manifest/tokenrequest.ts";
-import { systemClock, systemRandom } from "../src/kube/clock.ts";
+import { systemClock } from "../src/kube/clock.ts";
 import { requestToken } from "../src/kube/tokenrequest.ts";
 import { mustRun } from "./commandLine.ts";
 import { renderTokenConfig } from "./faults/replica.ts";
@@ -22,6 +21,7 @@ import {
   type MembershipWorld,
   startMembershipWorld,
 } from "./membershipWorld.ts";
+import { startAgentCommand } from "./runningAgent.ts";
 import { createLine } from "./scenarios/line.ts";
 import { eventually } from "./scenarios/poll.ts";
 import { Site } from "./scenarios/site.ts";
@@ -51,23 +51,7 @@ async function startAgent({ admin, cluster }: Candidate): Promise<void> {
   const token = await requestToken(admin, order, { nowMs: systemClock.now() });
   const path = join(folder, `${cluster.name}.yaml`);
   writeFileSync(path, renderTokenConfig(cluster, token), { mode: 0o600 });
-  const stopping = new AbortController();
-  const exit = runCli(["agent", "--metrics-address", "127.0.0.1:0", "--kubeconfig", path], {
-    out: () => undefined,
-    error: (line) => logged.push(line),
-    input: () => Promise.resolve(""),
-    color: false,
-    interactive: false,
-    env: {},
-    home: "/",
-    clock: systemClock,
-    random: systemRandom,
-    signal: stopping.signal,
-  });
-  stops.push(async () => {
-    stopping.abort();
-    await exit;
-  });
+  stops.push(startAgentCommand(["--kubeconfig", path], (line) => logged.push(line)));
 }
 
 beforeAll(async () => {

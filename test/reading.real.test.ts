@@ -7,9 +7,8 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { parse, stringify } from "yaml";
 import { NAMESPACE, SERVICE_ACCOUNT } from "../src/api/builtin.ts";
 import { CLUSTER_ROLE, CLUSTER_ROLE_BINDING, roleRef } from "../src/api/rbac.ts";
-import { runCli } from "../src/cli/program.ts";
 import { renderTokenRequest } from "../src/hub/manifest/tokenrequest.ts";
-import { systemClock, systemRandom } from "../src/kube/clock.ts";
+import { systemClock } from "../src/kube/clock.ts";
 import { requestToken } from "../src/kube/tokenrequest.ts";
 import { mustRun, runCommand } from "./commandLine.ts";
 import { temporaryDirectory } from "./loopback.ts";
@@ -19,6 +18,7 @@ import {
   type MembershipWorld,
   startMembershipWorld,
 } from "./membershipWorld.ts";
+import { startAgentCommand } from "./runningAgent.ts";
 import { createLine } from "./scenarios/line.ts";
 import { anEndpoint } from "./scenarios/objects.ts";
 import { eventually } from "./scenarios/poll.ts";
@@ -37,26 +37,6 @@ function siteOf(id: string, { admin }: Candidate): Site {
   return new Site({ id, store: admin, serviceCidrs: [] }, line, SHOP);
 }
 
-function startAgent({ at }: Candidate): () => Promise<void> {
-  const stopping = new AbortController();
-  const exit = runCli(["agent", "--metrics-address", "127.0.0.1:0", ...at], {
-    out: () => undefined,
-    error: () => undefined,
-    input: () => Promise.resolve(""),
-    color: false,
-    interactive: false,
-    env: {},
-    home: "/",
-    clock: systemClock,
-    random: systemRandom,
-    signal: stopping.signal,
-  });
-  return async () => {
-    stopping.abort();
-    await exit;
-  };
-}
-
 beforeAll(async () => {
   world = await startMembershipWorld("reading");
   const { hub, away } = world;
@@ -67,7 +47,7 @@ beforeAll(async () => {
     const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: SHOP } };
     await admin.create(NAMESPACE, namespace);
   }
-  stops.push(startAgent(hub), startAgent(away));
+  stops.push(startAgentCommand(hub.at), startAgentCommand(away.at));
   [east, west] = [siteOf("east", hub), siteOf("west", away)];
   await east.offer("web", ["10.1.0.1", "10.1.0.2"]);
   await west.offer("web", [
