@@ -3,8 +3,10 @@
 
 import { describe, expect, test } from "vitest";
 import { CLUSTER_PROPERTY } from "../src/api/about.ts";
+import { ENDPOINT_SLICE } from "../src/api/builtin.ts";
 import { CLUSTER_MEMBER } from "../src/api/isthmus.ts";
-import { DRAIN_PROPERTY, memberNamespace } from "../src/api/names.ts";
+import { SERVICE_EXPORT } from "../src/api/mcs.ts";
+import { DRAIN_PROPERTY, memberNamespace, WHEN_LOST_ANNOTATION } from "../src/api/names.ts";
 import { viewStatus } from "../src/core/clusterset/health.ts";
 import { viewClusterset } from "../src/core/clusterset/view.ts";
 import { viewWithout } from "../src/core/clusterset/without.ts";
@@ -35,6 +37,15 @@ async function drain({ store }: Site, reason = "new kernel"): Promise<void> {
 
 async function undrain({ store }: Site): Promise<void> {
   expect(await store.delete(CLUSTER_PROPERTY, { name: DRAIN_PROPERTY })).toBe(true);
+}
+
+async function keep({ store }: Site, name: string): Promise<void> {
+  const found = await store.get(SERVICE_EXPORT, { namespace: "shop", name });
+  const annotations = { [WHEN_LOST_ANNOTATION]: "keep" };
+  await store.replace(SERVICE_EXPORT, {
+    ...found!,
+    metadata: { ...found!.metadata, annotations },
+  });
 }
 
 interface Opened {
@@ -105,6 +116,29 @@ describe.each([
     await drain(west.site);
     await world.pass(NOTICED_SECONDS);
     expect(await reach(east.site, west.site)).toEqual([EAST, WEST]);
+  });
+});
+
+describe.each([
+  ["central", () => openCentral("east", "west", "north")],
+  ["agents", () => openAgents("east", "west", "north")],
+] as const)("endpoints to be kept when their cluster is lost, kept in step by %s", (_, open) => {
+  test("do not come back while their cluster is drained and stopped, and do when nobody else serves", async () => {
+    const opened = await open();
+    const { world, east, west } = opened;
+    await offer(opened);
+    await keep(east.site, "web");
+    await drain(east.site);
+    await world.pass(NOTICED_SECONDS);
+    if ("stop" in east) await world.during(east.stop());
+    else east.line.cut();
+    for (let passed = 0; passed < 48; passed += 3) {
+      await world.pass(3);
+      expect(await west.site.addresses("web")).toEqual([WEST]);
+    }
+    await west.site.unexport("web");
+    await world.pass(5);
+    expect(await west.site.addresses("web")).toEqual([EAST]);
   });
 });
 
@@ -235,6 +269,39 @@ describe("agents", () => {
     expect(await reach(east.site, west.site)).toEqual([WEST]);
   });
 
+  test("R66: nor does it when the endpoints are to be kept when their cluster is lost", async () => {
+    const opened = await openAgents("east", "west");
+    const { world, east, west } = opened;
+    await offer(opened);
+    await keep(east.site, "web");
+    await drain(east.site);
+    await world.pass(NOTICED_SECONDS);
+    world.forgetWrites();
+    await west.restart();
+    await world.pass(30);
+    expect(world.writes()).toEqual([]);
+    expect(await reach(east.site, west.site)).toEqual([WEST]);
+  });
+
+  test("a drained cluster serves at once when an agent is started and those in its place are gone", async () => {
+    const opened = await openAgents("east", "west");
+    const { world, west } = opened;
+    await offer(opened);
+    await drain(opened.east.site);
+    await world.pass(NOTICED_SECONDS);
+    await world.during(west.stop());
+    const ref = { namespace: "shop", name: "web-ipv4" };
+    const slice = await west.site.store.get(ENDPOINT_SLICE, ref);
+    const endpoints = slice!.endpoints.map((endpoint) => ({
+      ...endpoint,
+      conditions: { ready: false },
+    }));
+    await west.site.store.replace(ENDPOINT_SLICE, { ...slice!, endpoints });
+    await west.restart();
+    await world.pass(2);
+    expect(await west.site.addresses("web")).toEqual([EAST]);
+  });
+
   test("R66: one that was lost while drained does not come back to life by a restart of another", async () => {
     const opened = await openAgents("east", "west", "north");
     const { world, east, west } = opened;
@@ -330,6 +397,23 @@ describe("the view of a clusterset with a drained cluster", () => {
       web: ["none", "east 1/1"],
     });
     expect(losses(seen, "east")).toEqual({ sole: ["gone", "west 0/1"], web: ["none", "west 1/1"] });
+  });
+
+  test("stopped, with endpoints that are to be kept: it is silent, and nothing is behind", async () => {
+    const opened = await openAgents("east", "west", "north");
+    const { world, east } = opened;
+    await offer(opened);
+    await keep(east.site, "web");
+    await drain(east.site);
+    await world.pass(NOTICED_SECONDS);
+    await world.during(east.stop());
+    await world.pass(25);
+    const view = viewClusterset(await observeAgents(world));
+    const web = view.services.find(({ name }) => name === "web");
+    const row = web!.imports.find(({ cluster }) => cluster === "west");
+    expect(row!.behind).toBeUndefined();
+    expect(row!.sources[0]).toMatchObject({ cluster: "east", ready: 0, liveness: "drained" });
+    expect(view.clusters[0]).toMatchObject({ id: "east", liveness: "silent" });
   });
 
   test("before anybody has acted on it, its endpoints are in use and nothing is behind", async () => {

@@ -113,8 +113,12 @@ function observe(
       // Who is drained may be down, too: what it said last is no sign of life.
       const isSaid = liveness === "live" || liveness === "drained";
       if (!isSaid || !unheard.has(source)) return liveness;
-      return recallLiveness(source, observed) ?? liveness;
+      const recalled = recallLiveness(source, observed);
+      // Held back for others it looks like one that is silent, and may have to serve: those others may be gone meanwhile.
+      const isHeldBack = liveness === "drained" && recalled === "silent";
+      return isHeldBack ? liveness : (recalled ?? liveness);
     },
+    isDrained: (source) => hub.isDrained(source),
     isAwaited: (source) => awaited.isAwaited(source) && !(source === cluster && isOwnKnown),
     isComplete: awaited.isComplete,
     observed,

@@ -95,13 +95,15 @@ describe("the endpoints of a drained source", () => {
 
   interface Scene {
     readonly states: Readonly<Record<string, Liveness>>;
+    /** By their last word, whatever their state. */
+    readonly drained?: readonly string[];
     readonly awaited?: readonly string[];
     readonly observed?: readonly EndpointSlice[];
     readonly all?: readonly Contribution[];
   }
   /** Seen from cluster "a". */
   function plan(contributions: readonly Contribution[], scene: Scene): readonly Write[] {
-    const { states, awaited = [], observed = [], all = contributions } = scene;
+    const { states, drained = [], awaited = [], observed = [], all = contributions } = scene;
     const merged = mergeShares(all.map(({ share }) => share));
     return planSlices(
       {
@@ -109,6 +111,7 @@ describe("the endpoints of a drained source", () => {
         view: viewMerged(merged!, { families: ["IPv4", "IPv6"], derivedName: "derived-web" }),
         contributions,
         livenessOf: (cluster: ClusterId) => states[cluster] ?? "live",
+        isDrained: (cluster) => drained.includes(cluster),
         isAwaited: (cluster) => awaited.includes(cluster),
       },
       observed,
@@ -146,6 +149,18 @@ describe("the endpoints of a drained source", () => {
     const both = [of("a", "10.0.0.1"), kept];
     expect(ready(both, { states: { b: "flapping" } })).toEqual(["10.0.0.1", "10.0.0.2"]);
     expect(ready(both, { states: { b: "drained" } })).toEqual(["10.0.0.1"]);
+  });
+
+  test("to be kept when their cluster is lost do not come back by its being stopped, but where nobody else serves", () => {
+    const kept = aContribution(aShare("b", { whenLost: "keep" }), ["10.0.0.2"]);
+    for (const stopped of ["silent", "lost"] as const) {
+      const scene = { states: { b: stopped }, drained: ["b"] };
+      expect(ready([of("a", "10.0.0.1"), kept], scene)).toEqual(["10.0.0.1"]);
+      expect(ready([of("a", "10.0.0.1"), kept], { states: { b: stopped } })).toHaveLength(2);
+      expect(ready([kept], scene)).toEqual(["10.0.0.2"]);
+      // Whose are not to be kept are as anybody's.
+      expect(ready([of("b", "10.0.0.2")], scene)).toEqual([]);
+    }
   });
 
   test("stay at home where clients reach their own node only: there is nobody else for them", () => {

@@ -4,8 +4,8 @@
 //   live        stay                 stay         stay
 //   flapping    unready (*)          unready (*)  stay       (*) while others have ready endpoints
 //   drained     unready (*)          unready (*)  unready (*)  asked for, and no loss
-//   silent      unready              unready      stay
-//   lost        go                   unready      stay
+//   silent      unready              unready      stay (**)
+//   lost        go                   unready      stay (**)    (**) one that is drained as well is only that, see judgeKept
 
 import type { Endpoint, EndpointSlice } from "../api/builtin.ts";
 import type { ServiceImport } from "../api/mcs.ts";
@@ -20,6 +20,16 @@ export function decideFate(liveness: Liveness, whenLost: WhenLost = "withdraw"):
   if (liveness === "drained") return "unready";
   if (liveness === "live" || whenLost === "keep") return "stay";
   return liveness === "lost" && whenLost === "withdraw" ? "go" : "unready";
+}
+
+/**
+ * Who is drained may be stopped, and must not be led to again by that: kept are the endpoints where nobody else serves.
+ */
+export function judgeKept(
+  liveness: Liveness,
+  source: { readonly whenLost: WhenLost | undefined; readonly isDrained: boolean },
+): Liveness {
+  return source.isDrained && source.whenLost === "keep" ? "drained" : liveness;
 }
 
 /**

@@ -49,6 +49,8 @@ export interface ImportInput {
   /** What of the service was shared and not taken in. */
   readonly rejections: readonly Rejection[];
   readonly livenessOf: (cluster: ClusterId) => Liveness;
+  /** By its last word, heard or not. */
+  readonly isDrained?: (cluster: ClusterId) => boolean;
   /** True for a source of which not everything is known yet: nothing of it may be taken away. */
   readonly isAwaited: (cluster: ClusterId) => boolean;
   /** Every member has told all that it exports, or has been silent for so long that nobody waits for it. */

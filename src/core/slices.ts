@@ -26,7 +26,7 @@ import {
   WHEN_LOST,
   type WhenLost,
 } from "../api/share.ts";
-import { decideFate, turnUnready } from "./fate.ts";
+import { decideFate, judgeKept, turnUnready } from "./fate.ts";
 import type { ImportView } from "./import.ts";
 import type { Liveness } from "./liveness.ts";
 import { exposesPort } from "./ports.ts";
@@ -41,6 +41,8 @@ export interface SlicesInput {
   readonly view: ImportView;
   readonly contributions: readonly Contribution[];
   readonly livenessOf: (cluster: ClusterId) => Liveness;
+  /** By its last word, heard or not. Absent: as far as `livenessOf` says so. */
+  readonly isDrained?: (cluster: ClusterId) => boolean;
   /** Sources of which not everything is known yet: nothing of them may be taken away unless they are lost. */
   readonly isAwaited: (cluster: ClusterId) => boolean;
   /**
@@ -163,7 +165,8 @@ function renderSlices(
 ): readonly EndpointSlice[] {
   const sources = input.contributions.map((contribution): PlannedSource => {
     const { cluster, whenLost } = contribution.share;
-    const liveness = input.livenessOf(cluster);
+    const isDrained = input.isDrained?.(cluster) === true;
+    const liveness = judgeKept(input.livenessOf(cluster), { whenLost, isDrained });
     const fate = decideFate(liveness, whenLost);
     const slices = fate === "go" ? [] : sliceContribution(input, contribution);
     return { cluster, liveness, fate, slices };

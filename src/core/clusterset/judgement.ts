@@ -49,7 +49,9 @@ function judgeDrained(set: Clusterset, facts: Facts): Liveness | undefined {
   const { importer, view, source, contribution } = facts;
   const isDrained = (record: ClusterRecord | undefined): boolean =>
     record !== undefined && drainOf(record) !== undefined;
-  if (!isDrained(source) || !isHeard(set, source)) return undefined;
+  if (!isDrained(source)) return undefined;
+  // Not heard it is silent or lost rather than drained, unless its endpoints are to be kept then.
+  if (!isHeard(set, source) && contribution.share.whenLost !== "keep") return undefined;
   const input = {
     cluster: importer.id,
     view,
