@@ -110,11 +110,12 @@ test("events and samples are kept in bounds, the newest of them", () => {
   expect(model.latency.length).toBe(300);
 });
 
-test("a hub's problem goes when the hub is told without it", () => {
+test("a hub's problem goes when the hub is told without it, and the hub when it is not told any more", () => {
   const hub = { server: "https://hub.example" };
   const model = createModel({ ...EMPTY, hub: { ...hub, problem: "It does not answer." } }, 0);
   expect(summarize(model).words).toBe("The hub: It does not answer.");
   expect(applyChange(model, { ...NO_CHANGE, hub }, 0).hub).toEqual(hub);
+  expect(applyChange(model, NO_CHANGE, 0).hub).toBeUndefined();
 });
 
 test("the head says the gravest first, and all is well only when it is", () => {

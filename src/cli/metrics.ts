@@ -5,13 +5,13 @@ import {
   createServer,
   type IncomingMessage,
   type RequestListener,
-  type Server,
   type ServerResponse,
 } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Gauge, Registry } from "prom-client";
 import { Problem } from "../api/problem.ts";
 import { VERSION } from "../api/version.ts";
+import { listenAt } from "../dashboard/listen.ts";
 import type { HubMember } from "../ports/hub.ts";
 
 /** The part of a running agent that can be measured. */
@@ -135,7 +135,7 @@ export async function serveRegistry(
     answer(registry, unready),
   );
   server.maxConnections = 32;
-  await listen(server, { host, port });
+  await listenAt(server, { host, port }, "Give another --metrics-address.");
   const bound = server.address() as AddressInfo;
   const name = bound.family === "IPv6" ? `[${bound.address}]` : bound.address;
   return {
@@ -199,26 +199,4 @@ export function parseAddress(text: string): { readonly host: string; readonly po
     });
   }
   return { host: match[1] ?? match[2] ?? "", port };
-}
-
-function listen(
-  server: Server,
-  { host, port }: { readonly host: string; readonly port: number },
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", (cause: NodeJS.ErrnoException) => {
-      if (cause.code === "EADDRINUSE") {
-        const message = `port ${port} of ${host === "" ? "this machine" : host} is taken`;
-        const hint = "Give another --metrics-address.";
-        reject(new Problem("PortInUse", message, { hint, cause }));
-        return;
-      }
-      const hint = "Give an address of this machine and a port that this user may have.";
-      const message = `nothing can listen on ${host}:${port} (${cause.code ?? cause.message})`;
-      reject(new Problem("ArgumentInvalid", message, { hint, cause }));
-    });
-    // Without a host Node takes whatever families the machine has.
-    if (host === "") server.listen(port, resolve);
-    else server.listen(port, host, resolve);
-  });
 }

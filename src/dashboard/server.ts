@@ -10,12 +10,13 @@ import {
 } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type ServiceKey, serviceKey } from "../api/names.ts";
-import { Problem } from "../api/problem.ts";
 import type { ServiceExplanation } from "../core/clusterset/explain.ts";
 import { isDnsLabel } from "../core/untrusted.ts";
 import type { Clock } from "../ports/clock.ts";
+
 import { createAudience, type WrittenState } from "./audience.ts";
 import { createGate, isLoopback } from "./gate.ts";
+import { listenAt } from "./listen.ts";
 import { type DashboardChange, type DashboardState, ROUTES } from "./state.ts";
 
 export interface Feed {
@@ -166,7 +167,8 @@ export async function serveDashboard(options: ServeOptions): Promise<DashboardSe
   server.maxConnections = CONNECTIONS;
   // Counts from the last byte that was taken: who reads slowly, but reads, may take as long as it takes.
   server.setTimeout(options.patienceMs ?? PATIENCE_MS);
-  await listen(server, { host, port });
+  const whenTaken = "Name another address for the dashboard; port 0 takes a free one.";
+  await listenAt(server, { host, port }, whenTaken);
   server.on("error", () => undefined);
   return {
     url: `http://${nameHost(host)}:${addressOf(server).port}/`,
@@ -235,26 +237,4 @@ function addressOf(server: Server): AddressInfo {
 function nameHost(host: string): string {
   if (host === "" || host === "0.0.0.0" || host === "::") return "localhost";
   return host.includes(":") ? `[${host}]` : host;
-}
-
-function listen(
-  server: Server,
-  { host, port }: { readonly host: string; readonly port: number },
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", (cause: NodeJS.ErrnoException) => {
-      if (cause.code === "EADDRINUSE") {
-        const message = `port ${port} of ${host === "" ? "this machine" : host} is taken`;
-        const hint = "Name another address for the dashboard; port 0 takes a free one.";
-        reject(new Problem("PortInUse", message, { hint, cause }));
-        return;
-      }
-      const hint = "Give an address of this machine and a port that this user may have.";
-      const message = `nothing can listen on ${host}:${port} (${cause.code ?? cause.message})`;
-      reject(new Problem("ArgumentInvalid", message, { hint, cause }));
-    });
-    // Without a host Node takes whatever families the machine has.
-    if (host === "") server.listen(port, resolve);
-    else server.listen(port, host, resolve);
-  });
 }

@@ -112,6 +112,7 @@ export interface DashboardChange {
   readonly version: number;
   readonly synced: boolean;
   /** Absent: there is none, or none any more. */
+  /** Told with every change; absent: there is none, or none any more. */
   readonly hub?: DashboardState["hub"];
   readonly clusters: readonly ClusterState[];
   readonly goneClusters: readonly string[];

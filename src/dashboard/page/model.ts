@@ -49,7 +49,7 @@ export function createModel(state: DashboardState, toldAtMs: number): Model {
 /** What is older than what is known changes nothing. */
 export function applyChange(model: Model, change: DashboardChange, toldAtMs: number): Model {
   if (change.version <= model.version) return model;
-  const { version, synced, hub = model.hub } = change;
+  const { version, synced, hub } = change;
   const lastEvent = model.events.at(-1)?.id ?? -1;
   const fresh = change.events.filter(({ id }) => id > lastEvent);
   return {
