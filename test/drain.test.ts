@@ -4,7 +4,7 @@
 import { describe, expect, test } from "vitest";
 import { CLUSTER_PROPERTY } from "../src/api/about.ts";
 import { ENDPOINT_SLICE } from "../src/api/builtin.ts";
-import { CLUSTER_MEMBER } from "../src/api/isthmus.ts";
+import { CLUSTER_MEMBER, type ClusterMember } from "../src/api/isthmus.ts";
 import { SERVICE_EXPORT } from "../src/api/mcs.ts";
 import { DRAIN_PROPERTY, memberNamespace, WHEN_LOST_ANNOTATION } from "../src/api/names.ts";
 import { viewStatus } from "../src/core/clusterset/health.ts";
@@ -248,6 +248,32 @@ describe("agents", () => {
     world.healHub();
     await world.pass(30);
     expect(await reach(east.site, west.site)).toEqual([WEST]);
+  });
+
+  test("after hours without a hub the others know as soon as it is back", async () => {
+    const opened = await openAgents("east", "west");
+    const { world, east, west } = opened;
+    await offer(opened);
+    world.cutHub();
+    await drain(east.site);
+    await world.pass(600);
+    world.healHub();
+    await world.pass(15);
+    expect(await reach(east.site, west.site)).toEqual([WEST]);
+  });
+
+  test("a word that somebody else has put on the hub is taken back: the cluster itself knows", async () => {
+    const opened = await openAgents("east", "west");
+    const { world, east, west } = opened;
+    await offer(opened);
+    const { apiVersion, kind, metadata } = (await statusOf(world))!;
+    const { namespace, name } = metadata;
+    const claim = { apiVersion, kind, metadata: { namespace, name }, status: { drained: "other" } };
+    const options = { fieldManager: "kubectl", force: true, subresource: "status" } as const;
+    await world.hubStore.apply(CLUSTER_MEMBER, claim as unknown as ClusterMember, options);
+    await world.pass(30);
+    expect((await statusOf(world))?.status?.drained).toBeUndefined();
+    expect(await reach(east.site, west.site)).toEqual([EAST, WEST]);
   });
 
   test("R66: an agent that is started anew writes nothing, hub or not", async () => {

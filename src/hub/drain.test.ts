@@ -90,6 +90,19 @@ test("a hub that refuses it is asked again more and more seldom, and complained 
   expect(said).toEqual(["new kernel"]);
 });
 
+test("a hub that answers again is told at once, not when its turn would have come", async () => {
+  const { clock, report, hub, said } = aReport();
+  hub.refusal = new StoreError("Unavailable", "connection refused");
+  report.note("new kernel");
+  await clock.advance(600_000);
+  delete hub.refusal;
+  report.retryNow();
+  await clock.advance(0);
+  expect(said).toEqual(["new kernel"]);
+  await clock.advance(600_000);
+  expect(said).toEqual(["new kernel"]);
+});
+
 test("a hub that has it and shows it to nobody is told otherwise and then the same, so that it shows", async () => {
   const { clock, report, said, show } = aReport();
   report.note("new kernel");

@@ -26,6 +26,8 @@ export interface DrainReport {
   told(): { readonly why: string | undefined } | undefined;
   /** The ClusterMember changed. */
   review(): void;
+  /** The hub answers again: whatever was refused before says nothing about now. */
+  retryNow(): void;
   stop(): void;
 }
 
@@ -86,7 +88,7 @@ export function createDrainReport(options: DrainReportOptions): DrainReport {
       // Once: the rest is the same again.
       if (!signal.aborted) {
         log[failures === 1 ? "warn" : "debug"](
-          "hub was not told whether the cluster is drained; it may be of an older release",
+          "hub was not told whether the cluster is drained; it does not answer, or may be of an older release",
           { drained: why ?? false, error: String(error) },
         );
       }
@@ -104,6 +106,12 @@ export function createDrainReport(options: DrainReportOptions): DrainReport {
     },
     told: () => told,
     review,
+    retryNow() {
+      timer?.cancel();
+      timer = undefined;
+      failures = 0;
+      review();
+    },
     stop: () => timer?.cancel(),
   };
 }

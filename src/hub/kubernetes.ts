@@ -323,7 +323,10 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
       const contacts = informers.flatMap((informer) => informer.lastContact() ?? []);
       return contacts.length === 0 ? undefined : clock.monotonic() - Math.max(...contacts);
     },
-    retryNow: retryAll,
+    retryNow() {
+      retryAll();
+      drain.retryNow();
+    },
     rejectionTotals: () => reader.totals(),
     subscribe: (listener) => listeners.subscribe(listener),
     async stop() {

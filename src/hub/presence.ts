@@ -19,6 +19,8 @@ const LEASE_DURATION_SECONDS = 30;
 /** Less than the time between two: a late one must not meet the next. */
 const RENEWAL_BOUND_MS = 4_000;
 const STATUS_BOUND_MS = 15_000;
+/** Stands for a moment in place of what somebody else has written. */
+const TAKEN_OVER = "being undrained";
 
 export interface PresenceContext {
   readonly store: Store;
@@ -117,10 +119,19 @@ export async function reportDrained(
   own: ClusterMember,
   drained: string | undefined,
 ): Promise<void> {
-  const status = drained === undefined ? {} : { drained };
   const fieldManager = `${FIELD_MANAGER}-drain`;
-  const written = await applyStatus(context, { own, status, fieldManager });
-  if (written.status?.drained === drained) return;
+  const say = async (word: string | undefined): Promise<string | undefined> => {
+    const status = word === undefined ? {} : { drained: word };
+    const written = await applyStatus(context, { own, status, fieldManager });
+    return written.status?.drained;
+  };
+  let kept = await say(drained);
+  if (drained === undefined && kept !== undefined) {
+    // Somebody else's word stays when ours goes. Another word in its place is ours alone, and can be taken back.
+    await say(kept === TAKEN_OVER ? `${TAKEN_OVER} again` : TAKEN_OVER);
+    kept = await say(undefined);
+  }
+  if (kept === drained) return;
   // An API server whose definition does not have the field either refuses it or drops it.
   throw new Error("the hub took the word and did not keep it");
 }
