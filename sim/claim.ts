@@ -2,9 +2,10 @@
 // somebody has a claim to it out. Asked in worlds where agents die and nothing else goes wrong.
 
 import { type EndpointSlice, LEASE, type Service } from "../src/api/builtin.ts";
-import { serviceShareName } from "../src/api/digest.ts";
+import { importedSliceName, serviceShareName } from "../src/api/digest.ts";
 import { SERVICE_SHARE } from "../src/api/hubshare.ts";
 import {
+  type ClusterId,
   KUBE_SERVICE_NAME_LABEL,
   MANAGED_BY_LABEL,
   MANAGED_LABEL,
@@ -32,6 +33,7 @@ interface Beat {
 }
 
 interface OwnSlice {
+  readonly name: string;
   readonly cluster: number;
   readonly service: string;
   readonly sinceMs: number;
@@ -110,12 +112,27 @@ export class Claims {
       const service = `${namespace}/${labels[KUBE_SERVICE_NAME_LABEL]}`;
       const sinceMs = this.#nowMs();
       if (type === "DELETED") this.#slices.delete(own);
-      else this.#slices.set(own, { cluster, service, sinceMs, addresses, ports: namePorts(ports) });
+      else {
+        const facts = { name: metadata.name ?? "", cluster, service, sinceMs };
+        this.#slices.set(own, { ...facts, addresses, ports: namePorts(ports) });
+      }
       return;
     }
     if (type !== "DELETED" || !isAgent) return;
-    if (this.#clusterOf(labels[SOURCE_CLUSTER_LABEL] ?? "") !== cluster) return;
-    this.#checkOwn(cluster, `${namespace}/${labels[SERVICE_NAME_LABEL]}`, addresses);
+    const id = labels[SOURCE_CLUSTER_LABEL] ?? "";
+    if (this.#clusterOf(id) !== cluster) return;
+    const service = `${namespace}/${labels[SERVICE_NAME_LABEL]}`;
+    // Two slices may have the same pod: only the source of this one is asked for.
+    const isCopyOf = (own: OwnSlice): boolean =>
+      own.cluster === cluster &&
+      own.service === service &&
+      metadata.name ===
+        importedSliceName({
+          service: service as ServiceKey,
+          cluster: id as ClusterId,
+          slice: own.name,
+        });
+    this.#checkOwn(cluster, service, { isCopyOf, addresses });
   }
 
   /** Since when it has been exported just so; undefined: it is not. */
@@ -161,20 +178,26 @@ export class Claims {
   }
 
   /** What nobody else exports cannot lose a merge. */
-  #checkOwn(cluster: number, service: string, taken: readonly string[]): void {
+  #checkOwn(
+    cluster: number,
+    service: string,
+    taken: {
+      readonly isCopyOf: (own: OwnSlice) => boolean;
+      readonly addresses: readonly string[];
+    },
+  ): void {
     const exportedMs = this.#exportedSinceMs(cluster, service);
     const others = [...this.#since.keys()].filter(
       (key) => key.endsWith(` export ${service}`) && !key.startsWith(`${cluster} `),
     );
-    if (exportedMs === undefined || others.length > 0 || taken.length === 0) return;
+    if (exportedMs === undefined || others.length > 0 || taken.addresses.length === 0) return;
     const seenMs = this.#nowMs() - SEEN_MS;
     if (this.#isSharedElsewhere(cluster, service, seenMs)) return;
     const isThere = [...this.#slices.values()].some(
       (own) =>
-        own.cluster === cluster &&
-        own.service === service &&
+        taken.isCopyOf(own) &&
         Math.max(own.sinceMs, exportedMs) <= seenMs &&
-        this.#isSource(own, taken),
+        this.#isSource(own, taken.addresses),
     );
     if (!isThere) return;
     this.#report(
