@@ -50,10 +50,10 @@ describe.each([
     const [east, west] = await offer(world);
     const run = await world.ask("drain", "east", "--reason", "new kernel", "--wait");
     expect(run.err).toContain(
-      "warning: Only east serves all or a part of shop/sole: they go on using it.",
+      "warning: Nobody else who is not drained serves all of shop/sole: they go on using east.",
     );
     expect(run.out).toBe(
-      "east: drained (new kernel).\neast: no new traffic is led there in east and west.",
+      "east: drained (new kernel).\neast: no new traffic is led there in east and west, but for what nobody else serves: shop/sole.",
     );
     expect(run.code).toBe(0);
     for (const { site } of [east, west]) {
@@ -99,6 +99,23 @@ test("a dry run says where traffic would go, and writes nothing", async () => {
     ],
   ]);
   expect(await propertyOf(east)).toBeUndefined();
+});
+
+test("the last that is not drained is told to be used on, before and after", async () => {
+  const world = await openCentral("east", "west");
+  const [east, west] = await offer(world);
+  await world.ask("drain", "east", "--wait");
+  const foreseen = await world.ask("drain", "west", "--dry-run");
+  expect(foreseen.out).toMatch(/^shop +web +stays .* is drained, too: all are used then\.$/m);
+  const run = await world.ask("drain", "west", "--wait");
+  expect(run.code).toBe(0);
+  expect(run.err).toContain(
+    "warning: Nobody else who is not drained serves all of shop/web: they go on using west.",
+  );
+  expect(run.out).toContain(
+    "west: no new traffic is led there in east and west, but for what nobody else serves: shop/web.",
+  );
+  for (const { site } of [east, west]) expect(await site.addresses("web")).toContain(WEST);
 });
 
 test("both may be run again; a reason replaces another only when one is given", async () => {

@@ -4,7 +4,13 @@
 import { CLUSTER_PROPERTY } from "../api/about.ts";
 import { type ClusterId, DRAIN_PROPERTY, FIELD_MANAGER, parseClusterId } from "../api/names.ts";
 import { Problem } from "../api/problem.ts";
-import { findStillLeft, findStillUsed, type Laggard } from "../core/clusterset/drainage.ts";
+import {
+  findLeftover,
+  findStillLeft,
+  findStillUsed,
+  foreseeLeftover,
+  type Laggard,
+} from "../core/clusterset/drainage.ts";
 import { list } from "../core/clusterset/explanation.ts";
 import { idOf, isBlind, type Observation, type Sighting } from "../core/clusterset/sighting.ts";
 import { viewWithout } from "../core/clusterset/without.ts";
@@ -62,13 +68,16 @@ export async function runDrain(context: CliContext, id: string, flags: DrainFlag
       context.error(`Traffic leaves within seconds. To use it again: isthmus undrain ${cluster}`);
       return;
     }
-    await waitUntilNone(context, target, {
+    const now = await waitUntilNone(context, target, {
       timeoutMs,
-      find: (now) => findStillUsed(now, cluster),
+      find: (seen) => findStillUsed(seen, cluster),
       waiting: (where) => `waiting: ${cluster} is still in use by ${where}`,
       late: (where) => `${cluster} is drained, and is still in use by ${where}`,
     });
-    context.out(`${cluster}: no new traffic is led there${describeAsked(observation, cluster)}.`);
+    const asked = describeAsked(observation, cluster);
+    const leftover = describeMany(findLeftover(now, cluster));
+    const but = leftover === "" ? "" : `, but for what nobody else serves: ${leftover}`;
+    context.out(`${cluster}: no new traffic is led there${asked}${but}.`);
   });
 }
 
@@ -186,9 +195,15 @@ interface Prospect {
 }
 
 function foresee(observation: Observation, cluster: ClusterId): readonly Prospect[] {
+  const leftover = foreseeLeftover(observation, cluster);
   return (viewWithout(observation, cluster) ?? []).map((view): Prospect => {
-    const { namespace, name, loss, imports, routes, why } = view;
+    const { namespace, name, loss, exports, imports, routes, why } = view;
     const left = imports.map((row) => `${row.cluster} ${row.left}/${row.ready}`).join(", ") || "-";
+    const isLeft = leftover.has(`${namespace}/${name}`);
+    if (isLeft && exports.length > 0 && (loss === "weaker" || loss === "none")) {
+      const drained = `Whoever serves it in place of ${cluster} is drained, too: all are used then.`;
+      return { namespace, name, left, traffic: "stays", why: drained };
+    }
     switch (loss) {
       case "gone":
         return { namespace, name, left, traffic: "stays", why: `Only ${cluster} serves it.` };
@@ -234,7 +249,7 @@ function warnOfStaying(context: CliContext, observation: Observation, cluster: C
   warnOf(context, [
     ...(staying === ""
       ? []
-      : [`Only ${cluster} serves all or a part of ${staying}: they go on using it.`]),
+      : [`Nobody else who is not drained serves all of ${staying}: they go on using ${cluster}.`]),
     ...(open === ""
       ? []
       : [`Whether others serve ${open} cannot be told: name the other clusters, too.`]),
@@ -256,13 +271,14 @@ async function waitUntilNone(
     readonly waiting: (where: string) => string;
     readonly late: (where: string) => string;
   },
-): Promise<void> {
+): Promise<Observation> {
   const { clock, signal } = context;
   const untilMs = clock.monotonic() + wish.timeoutMs;
   const tell = tellOnce(context);
   for (;;) {
-    const late = wish.find(await observer.look({}));
-    if (late.length === 0) return;
+    const observation = await observer.look({});
+    const late = wish.find(observation);
+    if (late.length === 0) return observation;
     const where = describeMany(late.map(({ service, cluster }) => `${service} in ${cluster}`));
     if (clock.monotonic() + AGAIN_MS > untilMs) {
       throw new Problem("NotWell", wish.late(where), {
