@@ -101,7 +101,9 @@ test(
   async () => {
     await leadsTo(EAST, WEST);
     const out = await mustRun(["drain", "west", "--reason", "new kernel", "--wait", ...both()]);
-    expect(out).toContain("west: no new traffic is led there in east and west.");
+    expect(out).toContain(
+      "west: no new traffic is led there in east and west, but for what nobody else serves: shop/sole.",
+    );
     await leadsTo(EAST);
     expect((await statusOfWest())?.status).toMatchObject({
       drained: "new kernel",
