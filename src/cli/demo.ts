@@ -4,6 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import pc from "picocolors";
 import { stringify } from "yaml";
+import type { TimelineEvent } from "../dashboard/state.ts";
 import { type CliContext, untilStopped } from "./context.ts";
 import { describeState, isSettled, openDemoDashboard, readDashboard } from "./demo/dashboard.ts";
 import { CHECKOUT, CHECKOUT_NAME, renderExport, renderPod, SHOP } from "./demo/shop.ts";
@@ -37,7 +38,12 @@ export async function runDemo(context: CliContext, options: DemoOptions): Promis
     undo.push(() => dashboard.close());
     out(`Watch it in a browser, if you like: ${cyan(url)}`);
     const explain = options.hasExplain ? renderExplain(context, world) : undefined;
-    const scene = createScene({ stage, world, signal, explain });
+    const untilNoticed = (kind: TimelineEvent["kind"]): Promise<void> =>
+      stage.until(`the dashboard tells of "${kind}"`, async () => {
+        const { events } = await readDashboard(url, signal);
+        return events.some((event) => event.kind === kind);
+      });
+    const scene = createScene({ stage, world, signal, explain, untilNoticed });
     await tellStory(scene);
     out("");
     if (options.stays) {

@@ -1,5 +1,6 @@
 // Demo: the world and the stage in, what the steps of the story have in common out: commands to try, what edge uses, who answers there.
 
+import type { TimelineEvent } from "../../dashboard/state.ts";
 import type { Stage } from "../stage.ts";
 import type { DemoCluster } from "./cluster.ts";
 import { countUsable, findVirtualIp } from "./shop.ts";
@@ -12,6 +13,8 @@ export interface SceneOptions {
   readonly signal: AbortSignal;
   /** How `isthmus explain` is called here; undefined when this version has no such command. */
   readonly explain: string | undefined;
+  /** The dashboard has it on its time line, which is not told of what is over before it is looked at. */
+  readonly untilNoticed: (kind: TimelineEvent["kind"]) => Promise<void>;
 }
 
 /** The story is told from edge: it has no pods, so that all that it uses comes from others. */

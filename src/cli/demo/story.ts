@@ -130,6 +130,7 @@ async function movePortInWest(scene: Scene): Promise<void> {
   await changePort(west, { to: port + 1, podPort: port });
   await untilConflict(scene, "True");
   await scene.untilUsedInEdge({ east: 2 });
+  await scene.untilNoticed("conflict");
   stage.say("The older export wins, and both ServiceExports say so. In west:");
   const conflict = await findConflict(west);
   stage.say(`  Conflict=${conflict?.status} ${conflict?.reason}`);
@@ -152,6 +153,7 @@ async function movePortBack(scene: Scene): Promise<void> {
   await changePort(west, { to: port, podPort: port });
   await untilConflict(scene, "False");
   await scene.untilUsedInEdge({ east: 2, west: 2 });
+  await scene.untilNoticed("resolved");
   const conflict = await findConflict(west);
   stage.say(`Conflict=${conflict?.status} ${conflict?.reason}`);
   await scene.sayCounts();
