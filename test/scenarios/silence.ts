@@ -98,10 +98,10 @@ export function silenceScenarios(scenario: DefineScenario): void {
       expect(world.writes()).toEqual([]);
       // One returns before the other: for a moment it looks as if a minority were lost.
       const [first, second] = lost as [Site, Site];
-      const reads = first.line.reads();
+      const beats = first.line.beats();
       first.line.heal();
       await eventually("the first has been heard", () => {
-        expect(first.line.reads()).toBeGreaterThan(reads);
+        expect(first.line.beats()).toBeGreaterThan(beats);
       });
       // A heartbeat comes every five seconds: the second has missed at least one more.
       await world.outlast(6);
