@@ -193,9 +193,9 @@ describe("what becomes of the endpoints of a lost cluster", () => {
     await world.pass(10);
     expect(await west.site.addresses("withdraw", all)).toEqual([]);
     const { line } = east;
-    const beats = line.reads();
+    const beats = line.beats();
     line.heal();
-    for (let second = 0; line.reads() === beats && second < 10; second += 1) await world.pass(1);
+    for (let second = 0; line.beats() === beats && second < 10; second += 1) await world.pass(1);
     await world.pass(2);
     await expectUsable(west.site, "withdraw", ["10.1.0.1"]);
   });
