@@ -121,7 +121,8 @@ export async function reportDrained(
 ): Promise<void> {
   const fieldManager = `${FIELD_MANAGER}-drain`;
   const say = async (word: string | undefined): Promise<string | undefined> => {
-    const status = word === undefined ? {} : { drained: word };
+    // With a field besides: of a status without any an API server makes null, and refuses that.
+    const status = { agentVersion: VERSION, ...(word === undefined ? {} : { drained: word }) };
     const written = await applyStatus(context, { own, status, fieldManager });
     return written.status?.drained;
   };
