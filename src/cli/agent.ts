@@ -21,10 +21,8 @@ import { createKubernetesHub } from "../hub/kubernetes.ts";
 import { AGENT_LEASE } from "../hub/local.ts";
 import { renderMemberTokenRequest } from "../hub/manifest/tokenrequest.ts";
 import { createClient, type KubeClient } from "../kube/client.ts";
-import { directConfig } from "../kube/config.ts";
 import type { ClusterConfig, TokenSupply } from "../kube/connection.ts";
 import { describeFailure } from "../kube/failure.ts";
-import { chooseProxy } from "../kube/proxy.ts";
 import { requestToken } from "../kube/tokenrequest.ts";
 import type { Log } from "../ports/log.ts";
 import { isStoreError, type Store } from "../ports/store.ts";
@@ -34,6 +32,7 @@ import { chooseConfig } from "./cluster.ts";
 import type { CliContext } from "./context.ts";
 import { describeSource, openBeside } from "./dashboard.ts";
 import type { DashboardPlace } from "./dashboardCommand.ts";
+import { renderHubConfig } from "./hubConfig.ts";
 import { createLog } from "./log.ts";
 import { type AgentState, serveState } from "./metrics.ts";
 import { askUntilAnswered } from "./patience.ts";
@@ -101,7 +100,7 @@ interface Term {
 
 /** One term as the leader. Ends when the term does, or when the cluster has joined another hub. */
 async function work(context: CliContext, term: Term): Promise<void> {
-  const { clock, random, env } = context;
+  const { clock, random } = context;
   const { log, state, leadership, policy } = term;
   const { signal } = leadership;
   const fence = { clock, userAgent: USER_AGENT, mayWrite: () => leadership.mayWrite() };
@@ -117,7 +116,7 @@ async function work(context: CliContext, term: Term): Promise<void> {
       current: () => keeper.current(),
       refresh: (refused) => keeper.refresh(refused),
     };
-    const far = createClient(renderHubConfig(credential, tokens, env), fence);
+    const far = createClient(renderHubConfig(context, credential, tokens), fence);
     undo.push(() => far.close());
     const keeper = keepCredential({
       store: local,
@@ -151,19 +150,6 @@ async function work(context: CliContext, term: Term): Promise<void> {
     state.measured = undefined;
     for (const step of undo.toReversed()) await step();
   }
-}
-
-function renderHubConfig(
-  { server, ca }: Credential,
-  tokens: TokenSupply,
-  env: CliContext["env"],
-): ClusterConfig {
-  return directConfig({
-    server,
-    tls: ca === undefined ? {} : { authority: { data: ca } },
-    auth: { kind: "supplied", tokens },
-    proxyUrl: chooseProxy(new URL(server), undefined, env),
-  });
 }
 
 /** Waits for an API server that is away, but not for somebody who never ran `isthmus join`. */

@@ -12,13 +12,12 @@ import { isLoopback } from "../dashboard/gate.ts";
 import type { HubAccess } from "../dashboard/gathering.ts";
 import { serveDashboard } from "../dashboard/server.ts";
 import { createClient, type KubeClient } from "../kube/client.ts";
-import { directConfig } from "../kube/config.ts";
 import type { ClusterConfig } from "../kube/connection.ts";
-import { chooseProxy } from "../kube/proxy.ts";
 import type { Log } from "../ports/log.ts";
 import { chooseConfig } from "./cluster.ts";
 import { type CliContext, untilStopped } from "./context.ts";
 import type { DashboardPlace } from "./dashboardCommand.ts";
+import { renderHubConfig } from "./hubConfig.ts";
 import { parseAddress } from "./metrics.ts";
 import { describe } from "./observer.ts";
 import { flagsOf, readSources, type Source, type SourceFlags } from "./source.ts";
@@ -99,7 +98,7 @@ export async function openDashboard(
   const { host, port } = parseAddress(options.address);
   const { token, policy, heartbeatMs, sources, mode } = options;
   const openHub = (access: HubAccess) => {
-    const config = renderHubConfig(context, access);
+    const config = renderHubConfig(context, access.credential, access.tokens);
     const store = createClient(config, { clock, userAgent: USER_AGENT });
     return {
       store,
@@ -190,17 +189,5 @@ function readToken(file: string | undefined): string | undefined {
   if (/^[\x21-\x7e]+$/.test(token) && token.length >= TOKEN_MIN_LENGTH) return token;
   throw new Problem("ArgumentInvalid", `the token file ${file} holds no good token`, {
     hint: `Put at least ${TOKEN_MIN_LENGTH} letters and digits on one line, such as "openssl rand -hex 24" prints.`,
-  });
-}
-
-function renderHubConfig(
-  { env }: CliContext,
-  { credential: { server, ca }, tokens }: HubAccess,
-): ClusterConfig {
-  return directConfig({
-    server,
-    tls: ca === undefined ? {} : { authority: { data: ca } },
-    auth: { kind: "supplied", tokens },
-    proxyUrl: chooseProxy(new URL(server), undefined, env),
   });
 }
