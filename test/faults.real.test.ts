@@ -58,20 +58,39 @@ function since(beganMs: number): string {
 async function untilOthersSee(source: Id, fate: Fate, sinceMs: number): Promise<number> {
   const services = Object.keys(OFFERED).filter((name) => OFFERED[name]?.[source] !== undefined);
   const wanted = bed.others(source).flatMap(({ id }) => services.map((name) => `${id} ${name}`));
-  return eventually(
-    `the endpoints of ${source} are ${fate} in every other cluster`,
-    () => {
-      const seen = new Map<string, number>();
-      for (const change of bed.changesSince(sinceMs)) {
-        const key = `${change.cluster} ${change.service}`;
-        if (change.source !== source || change.fate !== fate || seen.has(key)) continue;
-        seen.set(key, change.atMs);
-      }
-      expect([...seen.keys()].toSorted()).toEqual(wanted.toSorted());
-      return Math.max(...seen.values()) - sinceMs;
-    },
-    BOUND_MS + 10_000,
-  );
+  try {
+    return await eventually(
+      `the endpoints of ${source} are ${fate} in every other cluster`,
+      () => {
+        const seen = new Map<string, number>();
+        for (const change of bed.changesSince(sinceMs)) {
+          const key = `${change.cluster} ${change.service}`;
+          if (change.source !== source || change.fate !== fate || seen.has(key)) continue;
+          seen.set(key, change.atMs);
+        }
+        expect([...seen.keys()].toSorted()).toEqual(wanted.toSorted());
+        return Math.max(...seen.values()) - sinceMs;
+      },
+      BOUND_MS + 10_000,
+    );
+  } catch (error) {
+    throw new Error(`${(error as Error).message}\n${describeSource(source)}`, { cause: error });
+  }
+}
+
+/** What there is to find out by, where the failure is all that is kept of a run. */
+function describeSource(source: Id): string {
+  const seen = bed
+    .changesSince(0)
+    .filter((change) => change.source === source && change.cluster !== source)
+    .map(({ atMs, cluster, service, fate }) => `${since(atMs)} ago: ${cluster} ${service} ${fate}`);
+  const said = bed.member(source).agent.log();
+  return [
+    "What the others saw of it last:",
+    ...seen.slice(-6),
+    `What its agent said last, until ${new Date().toISOString()}:`,
+    ...said.slice(-12).map((line) => JSON.stringify(line)),
+  ].join("\n");
 }
 
 function changesIn(id: Id, sinceMs: number) {
@@ -268,9 +287,10 @@ test(
     expect(changesIn("east", beganMs)).toEqual([]);
 
     await bed.isthmus("hub", "evict", "east", "--kubeconfig", bed.hub.kubeconfigPath);
+    // From before: the agent may be at work with its new credential before the command has looked around and ended.
+    const joiningMs = performance.now();
     await bed.join("east");
-    const joinedMs = performance.now();
-    const backMs = await untilOthersSee("east", "ready", joinedMs);
+    const backMs = await untilOthersSee("east", "ready", joiningMs);
     print(`joined anew: its endpoints ready after ${seconds(backMs)}`);
     await expectStanding(bed);
     expectUndisturbed(bed, beganMs, "east");
