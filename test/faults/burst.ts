@@ -42,13 +42,18 @@ export async function exportBurst(burst: Burst, agent: Replica): Promise<void> {
 
 /** Resolves when none is exported any more and `agent` has taken back some of them. */
 export async function unexportBurst(burst: Burst, agent: Replica): Promise<void> {
-  const { site } = burst.exporter;
-  await catchAtWork(burst, agent, async () => {
-    await Promise.all(NAMES.map((name) => site.unexport(name)));
-  });
+  await catchAtWork(burst, agent, () => endExports(burst));
 }
 
-/** The agent is held until all is there to be done: what is then done to it meets it at work, not waiting for us. */
+/** Whoever is at work has them to take back then. */
+export async function endExports({ exporter }: Burst): Promise<void> {
+  await Promise.all(NAMES.map((name) => exporter.site.unexport(name)));
+}
+
+/**
+ * The agent is held until all is there to be done: what is then done to it meets it at work, not waiting for us. On a busy machine
+ * that may be for longer than its lease: who would take over has to be held, too.
+ */
 async function catchAtWork(
   { bed, exporter }: Burst,
   agent: Replica,
