@@ -172,7 +172,10 @@ test("a leader that is asked to end releases the Lease, and the other takes it w
   expect(await one.exit).toBe(0);
   await two.says("leading");
   await leases.until(() => leases.seen.at(-1)?.spec?.holderIdentity === "two");
-  const holders = leases.seen.map(({ spec }) => spec?.holderIdentity ?? "");
+  // The same one after the other is a renewal, for which there was time if the end of the process took some.
+  const holders = leases.seen
+    .map(({ spec }) => spec?.holderIdentity ?? "")
+    .filter((holder, index, all) => holder !== all[index - 1]);
   expect(holders.slice(holders.indexOf(""))).toEqual(["", "two"]);
   two.signal("SIGTERM");
   expect(await two.exit).toBe(0);
