@@ -108,6 +108,7 @@ export async function startMember(options: {
         startCoreDns({ plan, control, store, isthmus }),
       );
       const [proxy] = await Promise.all([startProxy(), dns]);
+      await kubelet.tellZone();
       let currentProxy = proxy;
       return {
         ...base,

@@ -7,7 +7,7 @@
 
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
-import { NODE } from "../../src/api/builtin.ts";
+import { NODE, type Node } from "../../src/api/builtin.ts";
 import type { KubeObject, ObjectMeta, Resource } from "../../src/api/object.ts";
 import type { KubeClient } from "../../src/kube/client.ts";
 import { systemClock as clock, systemRandom as random } from "../../src/kube/clock.ts";
@@ -32,6 +32,12 @@ export interface KubeletOptions {
 }
 
 export interface Kubelet {
+  /**
+   * Labels the Node with its zone, as a cloud does some time after the Node was made. To be called when kube-proxy is up: that listens
+   * to a Node which it has already before it says who is to be told of the zone, may miss it in between, and then never goes by zones
+   * (kube-proxy 1.36: NewNodeTopologyConfig, then RegisterEventHandler). A change it does not miss.
+   */
+  tellZone(): Promise<void>;
   /** A power cut: every process of its pods is killed on the spot, and nothing is told to the API server. Keeps the namespaces. */
   kill(): Promise<void>;
   /** After `kill`: the same pods at the same addresses, not ready until their processes are. Needs the API server. */
@@ -48,6 +54,7 @@ const RETRY = { baseMs: 100, capMs: 2_000 };
 /** Resolves when the Node is registered and the Pods have been listed. */
 export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   const { plan, client, images, logsPath } = options;
+  let hasZone = false;
   let watching: { readonly informer: Informer<RunPod>; readonly queue: WorkQueue } | undefined;
   const slots = createSlots({
     plan,
@@ -72,9 +79,13 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     await client.apply(resource, object, { ...options, ...(signal && { signal }) });
   }
 
+  function applyNode(): Promise<Node> {
+    const node = renderNode(plan, { hasZone });
+    return client.apply(NODE, node, { fieldManager: MANAGER, force: true });
+  }
+
   async function register(): Promise<void> {
-    const node = renderNode(plan);
-    const made = await client.apply(NODE, node, { fieldManager: MANAGER, force: true });
+    const made = await applyNode();
     // Replaced: two addresses of one type, as of every dual-stack node, cannot be applied.
     const status = renderNodeStatus(plan, clock.now());
     await client.replace(NODE, { ...made, status } as typeof made, { subresource: "status" });
@@ -215,6 +226,10 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   await Promise.all([register(), routePods(plan)]);
   await watch();
   return {
+    async tellZone() {
+      hasZone = true;
+      await applyNode();
+    },
     kill,
     async revive() {
       await register();

@@ -16,7 +16,7 @@ const HEALTH_PORT = 10_256;
 const READY_MS = 60_000;
 const POLL_MS = 50;
 
-/** Resolves when it has written its rules for the first time. Needs the Node, whose addresses and zone it goes by. */
+/** Resolves when it has written its rules of both families for the first time. Needs the Node, whose addresses it goes by. */
 export async function startKubeProxy(options: {
   readonly mode: ProxyMode;
   readonly plan: ClusterPlan;
@@ -37,6 +37,8 @@ export async function startKubeProxy(options: {
     // Limits of the whole machine, which a namespace may not set.
     conntrack: { maxPerCore: 0, min: 0 },
     oomScoreAdj: 0,
+    // Why it does not go by the zones of a Service.
+    logging: { vmodule: [{ filePattern: "topology", verbosity: 2 }] },
   };
   const path = join(daemons.folder, "kube-proxy.json");
   writeFileSync(path, JSON.stringify(config));
@@ -49,7 +51,7 @@ export async function startKubeProxy(options: {
   const url = `http://${plan.address4}:${HEALTH_PORT}/healthz`;
   const giveUpAt = performance.now() + READY_MS;
   while (program.isRunning() && performance.now() < giveUpAt) {
-    if (await isHealthy(url)) return program;
+    if (await hasRules(url)) return program;
     await pause(POLL_MS);
   }
   const said = await readFile(program.logPath, "utf8").catch(() => "(no log)");
@@ -59,11 +61,12 @@ export async function startKubeProxy(options: {
   );
 }
 
-async function isHealthy(url: string): Promise<boolean> {
+/** It says that it is well as soon as it can be asked, and of each family when that has its rules. */
+async function hasRules(url: string): Promise<boolean> {
   try {
     const { statusCode, body } = await request(url, { headersTimeout: 2_000 });
-    await body.dump();
-    return statusCode === 200;
+    const { status = {} } = (await body.json()) as { readonly status?: object };
+    return statusCode === 200 && "IPv4" in status && "IPv6" in status;
   } catch {
     return false;
   }

@@ -102,9 +102,11 @@ test("a pod of several containers is refused: which of them would be ready?", ()
   expect(() => renderPodStatus(pod, plan, RUNNING, NOW_MS)).toThrow("runs one");
 });
 
-test("a node says where it is, for zone hints", () => {
-  expect(renderNode(plan).metadata.labels).toMatchObject({
-    "topology.kubernetes.io/region": "region-1",
-    "topology.kubernetes.io/zone": "zone-a",
-  });
+test("a node says where it is, for zone hints: its region from the start, its zone when that is told", () => {
+  const region = { "topology.kubernetes.io/region": "region-1" };
+  const zone = { "topology.kubernetes.io/zone": "zone-a" };
+  const labelsOf = (hasZone: boolean) => renderNode(plan, { hasZone }).metadata.labels;
+  expect(labelsOf(false)).toMatchObject(region);
+  expect(labelsOf(false)).not.toHaveProperty(Object.keys(zone));
+  expect(labelsOf(true)).toMatchObject({ ...region, ...zone });
 });

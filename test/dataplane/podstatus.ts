@@ -1,6 +1,7 @@
 // What a kubelet tells of a Pod and of its Node: facts in, the status of the object out. Pure; times that have not changed stay.
 
 import type { KubeObject } from "../../src/api/object.ts";
+import { REGION_LABEL, ZONE_LABEL } from "../../src/core/topology.ts";
 import { formatTime } from "../../src/ports/clock.ts";
 import { isWantedReady, requireContainer, type RunPod } from "./pod.ts";
 import type { NodePlan, PodAddresses } from "./podnetwork.ts";
@@ -65,8 +66,8 @@ export function renderPodStatus(pod: RunPod, plan: NodePlan, facts: PodFacts, no
   };
 }
 
-/** All but its status. */
-export function renderNode(plan: NodePlan) {
+/** All but its status; the zone only when it is told. */
+export function renderNode(plan: NodePlan, { hasZone }: { readonly hasZone: boolean }) {
   return {
     apiVersion: "v1",
     kind: "Node",
@@ -75,8 +76,8 @@ export function renderNode(plan: NodePlan) {
       labels: {
         "kubernetes.io/hostname": plan.name,
         "kubernetes.io/os": "linux",
-        "topology.kubernetes.io/region": plan.region,
-        "topology.kubernetes.io/zone": plan.zone,
+        [REGION_LABEL]: plan.region,
+        ...(hasZone ? { [ZONE_LABEL]: plan.zone } : {}),
       },
     },
     spec: { podCIDR: plan.pods4, podCIDRs: [plan.pods4, plan.pods6] },
