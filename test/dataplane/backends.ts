@@ -9,6 +9,8 @@ export interface BackendOptions {
   readonly replicas: number;
   /** How long it goes on serving after SIGTERM; 0: it ends on the spot. 4000 when absent. */
   readonly drainMs?: number;
+  /** How long in all as long as somebody asks; as `drainMs` when absent. */
+  readonly drainAtMostMs?: number;
   /** Whether it says that it is ready meanwhile. */
   readonly staysReady?: boolean;
 }
@@ -19,7 +21,7 @@ interface Place {
 
 const DRAIN_MS = 4000;
 /** Longer than it drains and lingers: being killed is not a way to drain. */
-const GRACE_SECONDS = 30;
+const GRACE_SECONDS = 50;
 
 /** Pods labelled `app: <name>` on the cluster's node. A new one is ready before an old one goes. */
 export function renderBackends(place: Place, options: BackendOptions): Workload {
@@ -58,9 +60,10 @@ export function renderStatefulBackends(
 }
 
 function renderTemplate({ plan }: Place, options: BackendOptions) {
-  const { name, drainMs = DRAIN_MS, staysReady = false } = options;
+  const { name, drainMs = DRAIN_MS, drainAtMostMs = drainMs, staysReady = false } = options;
   const env = [
     { name: "DRAIN_MS", value: String(drainMs) },
+    { name: "DRAIN_AT_MOST_MS", value: String(drainAtMostMs) },
     { name: "STAYS_READY", value: String(staysReady) },
   ];
   return {

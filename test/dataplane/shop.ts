@@ -36,8 +36,8 @@ import {
 
 /** Nothing is promised about how long it takes on a busy machine. */
 export const LIMIT_MS = 60_000;
-/** How long a backend that was asked to end goes on serving: until everybody knows, on a busy machine. */
-const DRAIN_MS = 12_000;
+/** How long a backend that was asked to end goes on serving, and how long in all while it is asked: until everybody knows. */
+const DRAIN = { drainMs: 12_000, drainAtMostMs: 40_000 };
 
 export interface Offer {
   readonly replicas?: number;
@@ -138,7 +138,7 @@ export class Shop {
   }
 
   #backends(name: string, { replicas = 1, staysReady = false }: Offer): BackendOptions {
-    return { namespace: this.namespace, name, replicas, staysReady, drainMs: DRAIN_MS };
+    return { namespace: this.namespace, name, replicas, staysReady, ...DRAIN };
   }
 
   async export(id: MemberName, name: string): Promise<void> {

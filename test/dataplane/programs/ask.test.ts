@@ -36,7 +36,7 @@ function anAsker(options: {
 
 async function aBackend(): Promise<Readonly<Record<FlowProtocol, number>>> {
   const ports = { tcp: 0, udp: 0, http: 0 };
-  const options = { cluster: "west", pod: "web-0", ports, drainMs: 0, lingerMs: 0 };
+  const options = { cluster: "west", pod: "web-0", ports, drainMs: 0, quietMs: 0, lingerMs: 0 };
   const backend = await startBackend(options);
   onTestFinished(() => backend.drain());
   return backend.ports;

@@ -8,6 +8,8 @@ export const PORTS: Readonly<Record<FlowProtocol, number>> = { tcp: 7000, udp: 7
 export const READY_PORT = 9900;
 
 const DRAIN_MS = 4000;
+/** Callers ask several times a second. */
+const QUIET_MS = 2000;
 const LINGER_MS = 2000;
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -18,20 +20,25 @@ export interface BackendOrders extends ServeOptions {
   readonly staysReady: boolean;
 }
 
-/** `DRAIN_MS`: 4000 when absent. `STAYS_READY`: "true" or not. */
+/** `DRAIN_MS`: 4000 when absent. `DRAIN_AT_MOST_MS`: the same when absent. `STAYS_READY`: "true" or not. */
 export function readBackendOrders(environment: Environment): BackendOrders {
-  const drainMs = Number(environment["DRAIN_MS"] ?? DRAIN_MS);
-  if (!Number.isSafeInteger(drainMs) || drainMs < 0) {
-    throw new Error("DRAIN_MS has to be a number of milliseconds.");
-  }
+  const drainMs = readMs(environment, "DRAIN_MS", DRAIN_MS);
   return {
     cluster: environment["NODE_NAME"] ?? "unknown",
     pod: environment["POD_NAME"] ?? "unknown",
     ports: PORTS,
     drainMs,
+    drainAtMostMs: readMs(environment, "DRAIN_AT_MOST_MS", drainMs),
+    quietMs: QUIET_MS,
     lingerMs: LINGER_MS,
     staysReady: environment["STAYS_READY"] === "true",
   };
+}
+
+function readMs(environment: Environment, name: string, otherwise: number): number {
+  const ms = Number(environment[name] ?? otherwise);
+  if (Number.isSafeInteger(ms) && ms >= 0) return ms;
+  throw new Error(`${name} has to be a number of milliseconds.`);
 }
 
 /** What a caller is to do, as JSON in `CALLER`. */

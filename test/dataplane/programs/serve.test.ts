@@ -5,15 +5,15 @@ import { expect, onTestFinished, test } from "vitest";
 import { type Says, startNameServer } from "../nameServer.ts";
 import { createAsker } from "./ask.ts";
 import { readBackendOrders } from "./ports.ts";
-import { type Backend, startBackend } from "./serve.ts";
+import { type Backend, type ServeOptions, startBackend } from "./serve.ts";
 import type { FlowProtocol } from "./tally.ts";
 
 const HERE: Says = { 4: ["127.0.0.1"], 6: ["::1"] };
 const PROTOCOLS = ["tcp", "udp", "http"] as const;
 
-function aBackend(wishes: { readonly drainMs: number; readonly lingerMs: number }) {
+function aBackend(wishes: Pick<ServeOptions, "drainMs" | "lingerMs"> & Partial<ServeOptions>) {
   const ports = { tcp: 0, udp: 0, http: 0 };
-  return startBackend({ cluster: "west", pod: "web-0", ports, ...wishes });
+  return startBackend({ cluster: "west", pod: "web-0", ports, quietMs: 0, ...wishes });
 }
 
 async function askOnce(protocol: FlowProtocol, backend: Backend) {
@@ -54,6 +54,22 @@ test("when it has drained, nobody is let in any more", async () => {
   }
 });
 
+test("who is asked until the end of its time serves on, until nobody asks or all its time is over", async () => {
+  const ALWAYS = 60_000;
+  const asked = await aBackend({ drainMs: 0, drainAtMostMs: ALWAYS, quietMs: ALWAYS, lingerMs: 0 });
+  const left = await aBackend({ drainMs: 0, drainAtMostMs: ALWAYS, quietMs: 1, lingerMs: 0 });
+  const hasty = await aBackend({ drainMs: 0, drainAtMostMs: 1, quietMs: ALWAYS, lingerMs: 0 });
+  for (const backend of [asked, left, hasty]) {
+    expect(await askOnce("udp", backend)).toHaveProperty("pod", "web-0");
+  }
+  void asked.drain();
+  for (const backend of [left, hasty]) {
+    await backend.drain();
+    expect(await askOnce("udp", backend)).toMatchObject({ reason: "refused" });
+  }
+  expect(await askOnce("udp", asked)).toHaveProperty("pod", "web-0");
+});
+
 test("a connection without a request does not keep it from ending", async () => {
   const backend = await aBackend({ drainMs: 0, lingerMs: 10 });
   const idle = [backend.ports.tcp, backend.ports.http].map((port) => connect(port, "127.0.0.1"));
@@ -70,7 +86,8 @@ test("a backend knows who it is and where to listen, and says what it does not u
     ports: { tcp: 7000, udp: 7001, http: 8080 },
     drainMs: 4000,
   });
-  expect(readBackendOrders({ DRAIN_MS: "0" })).toMatchObject({ drainMs: 0 });
+  expect(readBackendOrders({ DRAIN_MS: "0" })).toMatchObject({ drainMs: 0, drainAtMostMs: 0 });
+  expect(readBackendOrders({ DRAIN_AT_MOST_MS: "9000" })).toMatchObject({ drainAtMostMs: 9000 });
   expect(() => readBackendOrders({ DRAIN_MS: "soon" })).toThrow(/milliseconds/);
 });
 

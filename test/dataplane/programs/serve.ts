@@ -1,7 +1,8 @@
 // Data plane: a backend. Requests over TCP, UDP and HTTP in, who answered out. Asked to end, it drains: it goes on serving
 // while others learn that it is going, tells keep-alive connections to close, and ends when the last one has.
 //
-//   serving ── drain ──▶ serving, HTTP says "close" ── drainMs ──▶ no new connections ── all closed, or lingerMs ──▶ ended
+//   serving ── drain ──▶ serving, HTTP says "close" ── drainMs, and nobody asks any more, or drainAtMostMs ──▶ no new connections
+//                                                                        ended ◀── all closed, or lingerMs ──┘
 
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
@@ -17,6 +18,10 @@ export interface ServeOptions {
   /** 0 for any free port. */
   readonly ports: Readonly<Record<FlowProtocol, number>>;
   readonly drainMs: number;
+  /** How long it waits in all until nobody has asked for a while. Absent: it does not wait for that. */
+  readonly drainAtMostMs?: number;
+  /** Who has asked nothing for so long has gone elsewhere. */
+  readonly quietMs: number;
   /** How long connections may take to end after that. */
   readonly lingerMs: number;
 }
@@ -30,17 +35,21 @@ export interface Backend {
 
 /** An idle keep-alive connection is the client's to close: a server that does so races with the next request. */
 const KEEP_ALIVE_MS = 120_000;
+const LOOK_MS = 50;
 /** The most it lets in; a caller has one of each. */
 const MAX_CONNECTIONS = 1000;
 
 export async function startBackend(options: ServeOptions): Promise<Backend> {
-  const { cluster, pod, drainMs, lingerMs } = options;
+  const { cluster, pod, drainMs, drainAtMostMs = drainMs, quietMs, lingerMs } = options;
   const connections = new Set<Socket>();
   const servers: Server[] = [];
   let isDraining = false;
+  let askedAtMs = -Infinity;
 
-  const answer = (from: string | undefined, nonce: string): string =>
-    encodeAnswer({ cluster, pod, from: plainAddress(from), nonce });
+  function answer(from: string | undefined, nonce: string): string {
+    askedAtMs = performance.now();
+    return encodeAnswer({ cluster, pod, from: plainAddress(from), nonce });
+  }
 
   function track(socket: Socket): void {
     connections.add(socket);
@@ -93,7 +102,11 @@ export async function startBackend(options: ServeOptions): Promise<Backend> {
 
   async function drain(): Promise<void> {
     isDraining = true;
+    const endsAtMs = performance.now() + drainAtMostMs;
     await pause(drainMs);
+    while (performance.now() < endsAtMs && performance.now() - askedAtMs < quietMs) {
+      await pause(LOOK_MS);
+    }
     const closed = servers.map((server) => new Promise((resolve) => server.close(resolve)));
     udp.close();
     const linger = setTimeout(() => {
