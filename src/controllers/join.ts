@@ -42,6 +42,8 @@ export interface JoinResult {
 
 const REMOVAL_MS = 60_000;
 const REMOVAL_POLL_MS = 250;
+const NEWCOMER_MS = 10_000;
+const NEWCOMER_POLL_MS = 250;
 
 export async function carryOutJoin(options: JoinOptions, plan: JoinPlan): Promise<JoinResult> {
   const { store, clock, signal } = options;
@@ -127,16 +129,17 @@ async function createProperties({ store, signal }: JoinOptions, plan: JoinPlan):
 
 /** With the cluster's own credential, which shows that it works. */
 async function lookAround(
-  { connect, door, signal }: JoinOptions,
+  options: JoinOptions,
   plan: JoinPlan,
   credential: HubCredential,
 ): Promise<readonly string[]> {
+  const { connect, door, signal } = options;
   const { cluster, spec } = plan;
   const hub = connect(credential);
   const ref = { namespace: memberNamespace(cluster), name: cluster };
   let member: ClusterMember | undefined;
   try {
-    member = await hub.get(CLUSTER_MEMBER, ref, { signal });
+    member = await askAsNewcomer(options, () => hub.get(CLUSTER_MEMBER, ref, { signal }));
   } catch (error) {
     // The address is for the cluster, and an administrator may sit where it does not lead anywhere.
     if (door.joinToken !== undefined || !isStoreError(error, "Unreachable", "Timeout")) throw error;
@@ -145,7 +148,8 @@ async function lookAround(
     ];
   }
   const declared = member?.spec ?? spec;
-  const overlaps = await findMemberOverlaps(hub, { cluster, spec: declared }, signal);
+  const own = { cluster, spec: declared };
+  const overlaps = await askAsNewcomer(options, () => findMemberOverlaps(hub, own, signal));
   return [
     ...(isSameData(declared, spec)
       ? []
@@ -154,6 +158,20 @@ async function lookAround(
         ]),
     ...overlaps,
   ];
+}
+
+/** The hub's API server reads roles and accounts from a cache, which may not have those of a moment ago yet. */
+async function askAsNewcomer<T>({ clock, signal }: JoinOptions, ask: () => Promise<T>): Promise<T> {
+  const deadline = clock.monotonic() + NEWCOMER_MS;
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      const mayPass = isStoreError(error, "Forbidden", "Unauthorized");
+      if (!mayPass || clock.monotonic() >= deadline) throw error;
+      await sleep(clock, NEWCOMER_POLL_MS, signal);
+    }
+  }
 }
 
 function list(cidrs: readonly string[] | undefined): string {
