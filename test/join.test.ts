@@ -2,6 +2,7 @@
 
 import { expect, test } from "vitest";
 import { CLUSTER_MEMBER } from "../src/api/isthmus.ts";
+import { memberNamespace } from "../src/api/names.ts";
 import { carryOutJoin } from "../src/controllers/join.ts";
 import type { JoinPlan } from "../src/controllers/joinplan.ts";
 import { type Store, StoreError, type StoreErrorCode } from "../src/ports/store.ts";
@@ -25,7 +26,7 @@ async function joinRefused(code: StoreErrorCode, refusals: number) {
     list: async (...asked) => (refuse(), world.hubStore.list(...asked)),
   };
   const member = await world.hubStore.get(CLUSTER_MEMBER, {
-    namespace: `isthmus-member-${cluster}`,
+    namespace: memberNamespace(cluster),
     name: cluster,
   });
   const credential = { cluster, server: "https://hub.example.com:6443", claim: "0".repeat(64) };

@@ -20,7 +20,7 @@ import { installCrds } from "./crd.ts";
 import { findMemberOverlaps, type JoinPlan } from "./joinplan.ts";
 import { writeCredential } from "./membership.ts";
 import { type Placed, placeObjects } from "./place.ts";
-import { checkToken, declareAnew, type HubDoor, registerCluster } from "./register.ts";
+import { checkToken, declareAnew, type HubDoor, persist, registerCluster } from "./register.ts";
 
 export interface JoinOptions {
   readonly store: Store;
@@ -42,8 +42,6 @@ export interface JoinResult {
 
 const REMOVAL_MS = 60_000;
 const REMOVAL_POLL_MS = 250;
-const NEWCOMER_MS = 10_000;
-const NEWCOMER_POLL_MS = 250;
 
 export async function carryOutJoin(options: JoinOptions, plan: JoinPlan): Promise<JoinResult> {
   const { store, clock, signal } = options;
@@ -139,7 +137,7 @@ async function lookAround(
   const ref = { namespace: memberNamespace(cluster), name: cluster };
   let member: ClusterMember | undefined;
   try {
-    member = await askAsNewcomer(options, () => hub.get(CLUSTER_MEMBER, ref, { signal }));
+    member = await persist(options, isUnknownYet, () => hub.get(CLUSTER_MEMBER, ref, { signal }));
   } catch (error) {
     // The address is for the cluster, and an administrator may sit where it does not lead anywhere.
     if (door.joinToken !== undefined || !isStoreError(error, "Unreachable", "Timeout")) throw error;
@@ -149,7 +147,7 @@ async function lookAround(
   }
   const declared = member?.spec ?? spec;
   const own = { cluster, spec: declared };
-  const overlaps = await askAsNewcomer(options, () => findMemberOverlaps(hub, own, signal));
+  const overlaps = await persist(options, isUnknownYet, () => findMemberOverlaps(hub, own, signal));
   return [
     ...(isSameData(declared, spec)
       ? []
@@ -160,18 +158,9 @@ async function lookAround(
   ];
 }
 
-/** The hub's API server reads roles and accounts from a cache, which may not have those of a moment ago yet. */
-async function askAsNewcomer<T>({ clock, signal }: JoinOptions, ask: () => Promise<T>): Promise<T> {
-  const deadline = clock.monotonic() + NEWCOMER_MS;
-  for (;;) {
-    try {
-      return await ask();
-    } catch (error) {
-      const mayPass = isStoreError(error, "Forbidden", "Unauthorized");
-      if (!mayPass || clock.monotonic() >= deadline) throw error;
-      await sleep(clock, NEWCOMER_POLL_MS, signal);
-    }
-  }
+/** The roles and the account behind the credential are as new as the credential. */
+function isUnknownYet(error: unknown): boolean {
+  return isStoreError(error, "Forbidden", "Unauthorized");
 }
 
 function list(cidrs: readonly string[] | undefined): string {

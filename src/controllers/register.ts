@@ -39,7 +39,7 @@ export interface RegisterOptions {
   readonly signal: AbortSignal;
 }
 
-/** Policies read join tokens from a cache that may be a moment behind. */
+/** Policies, roles and accounts are read from caches that may be a moment behind. */
 const PATIENCE_MS = 10_000;
 const PAUSE_MS = 250;
 const STATUS_ATTEMPTS = 10;
@@ -176,23 +176,26 @@ async function createOnce(options: RegisterOptions, object: KubeObject): Promise
   }
 }
 
+/** A policy that does not know the use of the token yet may know it in a moment. */
 function create(options: RegisterOptions, object: KubeObject): Promise<KubeObject> {
   const { door, signal } = options;
-  return persist(options, () => door.store.create(resourceOf(object), object, { signal }));
+  const mayPass = (error: unknown): boolean =>
+    door.joinToken !== undefined && isStoreError(error, "Forbidden") && isPolicyRefusal(error);
+  return persist(options, mayPass, () => door.store.create(resourceOf(object), object, { signal }));
 }
 
-/** Tries again for a while when a policy says that it does not know the use of the token yet. */
-async function persist<T>(
-  { door, clock, signal }: RegisterOptions,
+/** Tries again for a while what a hub refuses that reads from caches, and may not have what is new yet. */
+export async function persist<T>(
+  { clock, signal }: Pick<RegisterOptions, "clock" | "signal">,
+  mayPass: (error: unknown) => boolean,
   attempt: () => Promise<T>,
 ): Promise<T> {
-  const deadline = clock.monotonic() + (door.joinToken === undefined ? 0 : PATIENCE_MS);
+  const deadline = clock.monotonic() + PATIENCE_MS;
   for (;;) {
     try {
       return await attempt();
     } catch (error) {
-      const mayPass = isStoreError(error, "Forbidden") && isPolicyRefusal(error);
-      if (!mayPass || clock.monotonic() >= deadline) throw error;
+      if (!mayPass(error) || clock.monotonic() >= deadline) throw error;
       await sleep(clock, PAUSE_MS, signal);
     }
   }
