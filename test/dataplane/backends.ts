@@ -21,7 +21,7 @@ interface Place {
 
 const DRAIN_MS = 4000;
 /** Longer than it drains and lingers: being killed is not a way to drain. */
-const GRACE_SECONDS = 50;
+const GRACE_SECONDS = 70;
 
 /** Pods labelled `app: <name>` on the cluster's node. A new one is ready before an old one goes. */
 export function renderBackends(place: Place, options: BackendOptions): Workload {

@@ -45,13 +45,13 @@ test("flows of other protocols do not matter", () => {
 test("failures of all windows are counted, told in words, and the last of them is found", () => {
   const early = {
     atMs: 1_000,
-    uptimeMs: 1_000,
+    askedMs: 1_000,
     reason: "timeout",
     what: "no answer from 10.1.0.1",
   } as const;
   const late = {
     atMs: 31_500,
-    uptimeMs: 61_500,
+    askedMs: 61_500,
     reason: "refused",
     what: "10.1.0.1 port 70",
   } as const;
@@ -71,7 +71,7 @@ test("failures of all windows are counted, told in words, and the last of them i
 describe("a flow may lose the datagrams that were under way when it moved", () => {
   const lost = {
     atMs: 1_000,
-    uptimeMs: 1_000,
+    askedMs: 1_000,
     reason: "timeout",
     what: "no answer within 1000 ms",
   } as const;

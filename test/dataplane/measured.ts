@@ -95,11 +95,11 @@ export function countFailed(tallies: readonly Tally[]): number {
   );
 }
 
-/** Since the machine started; undefined when nothing failed. */
+/** When the last request that failed was asked, since the machine started; undefined when nothing failed. */
 export function lastFailureMs(tallies: readonly Tally[]): number | undefined {
   const times = tallies
     .flatMap(({ flows }) => flows)
-    .flatMap(({ failures }) => failures.map((failure) => failure.uptimeMs));
+    .flatMap(({ failures }) => failures.map((failure) => failure.askedMs));
   return times.length === 0 ? undefined : Math.max(...times);
 }
 

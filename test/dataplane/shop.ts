@@ -37,7 +37,7 @@ import {
 /** Nothing is promised about how long it takes on a busy machine. */
 export const LIMIT_MS = 60_000;
 /** How long a backend that was asked to end goes on serving, and how long in all while it is asked: until everybody knows. */
-const DRAIN = { drainMs: 12_000, drainAtMostMs: 40_000 };
+const DRAIN = { drainMs: 12_000, drainAtMostMs: 60_000 };
 
 export interface Offer {
   readonly replicas?: number;

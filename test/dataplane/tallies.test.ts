@@ -13,7 +13,7 @@ const FLOW: FlowTally = {
   byPod: { "west/web-0": 7, "east/web-1": 3 },
   addresses: ["fd42:100:1::7"],
   failedBy: { reset: 2 },
-  failures: [{ atMs: 0, uptimeMs: 0, reason: "reset", what: "socket hang up" }],
+  failures: [{ atMs: 0, askedMs: 0, reason: "reset", what: "socket hang up" }],
 };
 
 function aTally(wishes: Partial<FlowTally> = {}): Tally {

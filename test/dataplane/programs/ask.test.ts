@@ -1,7 +1,8 @@
+import { spawn } from "node:child_process";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { createServer as createHttpServer, type RequestListener } from "node:http";
-import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { type NameServer, type Says, startNameServer } from "../nameServer.ts";
 import { encodeAnswer } from "./answer.ts";
@@ -26,9 +27,10 @@ function anAsker(options: {
   readonly port: number;
   readonly names: NameServer;
   readonly timeoutMs?: number;
+  readonly connectMs?: number;
 }): Asker {
-  const { protocol, family = 4, port, names, timeoutMs = LONG_MS } = options;
-  const target = { name: "web.shop.example", port, dns: names.address, timeoutMs };
+  const { protocol, family = 4, port, names, timeoutMs = LONG_MS, connectMs = LONG_MS } = options;
+  const target = { name: "web.shop.example", port, dns: names.address, timeoutMs, connectMs };
   const asker = createAsker({ protocol, family }, target);
   onTestFinished(() => asker.close());
   return asker;
@@ -72,6 +74,27 @@ async function aClosedPort(): Promise<number> {
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** A program listens that takes nothing, and its kernel's queue is full: who connects hears nothing. */
+async function aFullPort(): Promise<number> {
+  const program = `
+    const server = require("node:net").createServer();
+    server.listen({ port: 0, host: "127.0.0.1", backlog: 1 }, () => {
+      require("node:fs").writeSync(1, String(server.address().port));
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+    });`;
+  const child = spawn(process.execPath, ["-e", program], { stdio: ["ignore", "pipe", "inherit"] });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const [chunk] = (await once(child.stdout, "data")) as [Buffer];
+  const port = Number(chunk.toString());
+  for (let queued = 0; queued < 2; queued += 1) {
+    const socket = connect({ host: "127.0.0.1", port });
+    socket.on("error", () => {});
+    onTestFinished(() => void socket.destroy());
+    await once(socket, "connect");
+  }
   return port;
 }
 
@@ -217,6 +240,28 @@ test.each(["tcp", "udp", "http"] as const)(
     const names = await startNameServer(HERE);
     const asker = anAsker({ protocol, port, names, timeoutMs: SHORT_MS });
     expect(await asker.ask()).toMatchObject({ address: "127.0.0.1", reason: "timeout" });
+  },
+);
+
+test.each(OVER_CONNECTIONS)(
+  "over %s a connection that does not come about has less time than an answer",
+  async (protocol) => {
+    const names = await startNameServer(HERE);
+    const asker = anAsker({ protocol, port: await aFullPort(), names, connectMs: SHORT_MS });
+    const what = `no connection within ${SHORT_MS} ms`;
+    expect(await asker.ask()).toEqual({ address: "127.0.0.1", reason: "timeout", what });
+  },
+);
+
+test.each(OVER_CONNECTIONS)(
+  "over %s the time for a connection is not that of the answer",
+  async (protocol) => {
+    const port = await takeConnections(() => {});
+    const names = await startNameServer(HERE);
+    const times = { timeoutMs: 2 * SHORT_MS, connectMs: SHORT_MS };
+    const asker = anAsker({ protocol, port, names, ...times });
+    const what = `no answer within ${2 * SHORT_MS} ms`;
+    expect(await asker.ask()).toMatchObject({ reason: "timeout", what });
   },
 );
 

@@ -15,6 +15,8 @@ export interface Target {
   readonly dns: string;
   /** Of a whole request, the resolution of its name included. */
   readonly timeoutMs: number;
+  /** Of it, for a connection: kernels make those, however busy the programs at both ends are. */
+  readonly connectMs: number;
 }
 
 export interface Asker {
@@ -23,12 +25,18 @@ export interface Asker {
   close(): void;
 }
 
+type Step =
+  | "answer from the name server"
+  | "connection"
+  | "answer"
+  | "answer on the connection kept open";
+
 /** One request of one protocol: rejects with what it failed of. Whatever it does after `late` is nobody's. */
 export interface Attempt {
   run(request: {
     readonly nonce: string;
     /** What it waits for from now on, and the address that it has sent something to. */
-    readonly progress: (waitsFor: string, address?: string) => void;
+    readonly progress: (waitsFor: Step, address?: string) => void;
     readonly late: AbortSignal;
   }): Promise<Outcome>;
   close(): void;
@@ -42,7 +50,7 @@ export interface AttemptOptions {
 }
 
 export function createAsker(flow: Flow, target: Target): Asker {
-  const { name, port, dns, timeoutMs } = target;
+  const { name, port, dns, timeoutMs, connectMs } = target;
   const resolver = createNameResolver({ family: flow.family, server: dns, timeoutMs });
   const attempt = createAttempt({ flow, name, port, resolver });
   let asked = 0;
@@ -52,11 +60,15 @@ export function createAsker(flow: Flow, target: Target): Asker {
     const late = new AbortController();
     let waitsFor = "";
     let address: string | undefined;
-    const deadline = startDeadline(timeoutMs);
+    const deadline = createDeadline();
+    deadline.start(timeoutMs);
+    let connected = (): void => {};
     const run = attempt.run({
       nonce: `${process.pid}-${asked}`,
       late: late.signal,
       progress(what, where) {
+        connected();
+        if (what === "connection") connected = deadline.start(connectMs);
         waitsFor = what;
         address = where;
       },
@@ -66,11 +78,11 @@ export function createAsker(flow: Flow, target: Target): Asker {
     });
     const outcome = await Promise.race([ended, deadline.passed]);
     deadline.cancel();
-    if (outcome !== undefined) return outcome;
+    if (typeof outcome === "object") return outcome;
     const failed: Outcome = {
       ...(address !== undefined && { address }),
       reason: address === undefined ? "name server" : "timeout",
-      what: `no ${waitsFor} within ${timeoutMs} ms`,
+      what: `no ${waitsFor} within ${outcome} ms`,
     };
     late.abort();
     resolver.cancel();
@@ -99,14 +111,36 @@ function createAttempt(options: AttemptOptions): Attempt {
   }
 }
 
-/** Before it has passed, what has arrived is looked at: the caller itself may have been kept from running all that time. */
-function startDeadline(delayMs: number): {
-  readonly passed: Promise<undefined>;
+/** Before a time has passed, what has arrived is looked at: the caller itself may have been kept from running all that time. */
+function createDeadline(): {
+  /** The first of its times to pass. */
+  readonly passed: Promise<number>;
+  /** Answers how to end this one alone. */
+  start(delayMs: number): () => void;
   cancel(): void;
 } {
-  let timer: NodeJS.Timeout | undefined;
-  const passed = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => setImmediate(resolve, undefined), delayMs);
+  const timers: NodeJS.Timeout[] = [];
+  let pass: (delayMs: number) => void;
+  const passed = new Promise<number>((resolve) => {
+    pass = resolve;
   });
-  return { passed, cancel: () => clearTimeout(timer) };
+  return {
+    passed,
+    start(delayMs) {
+      let isOver = false;
+      const timer = setTimeout(() => {
+        setImmediate(() => {
+          if (!isOver) pass(delayMs);
+        });
+      }, delayMs);
+      timers.push(timer);
+      return () => {
+        isOver = true;
+        clearTimeout(timer);
+      };
+    },
+    cancel() {
+      for (const timer of timers) clearTimeout(timer);
+    },
+  };
 }

@@ -46,7 +46,7 @@ export function startCalling(options: CallOptions): Calling {
 
   async function runFlow({ flow, asker, counter }: (typeof flows)[number]): Promise<void> {
     while (!stopping.signal.aborted) {
-      const beganMs = uptimeMs();
+      const askedMs = uptimeMs();
       counter.begin();
       const hung = setTimeout(() => {
         onHang(`A ${flow.protocol} request over IPv${flow.family} did not end in ${hangMs} ms.`);
@@ -54,8 +54,8 @@ export function startCalling(options: CallOptions): Calling {
       const outcome = await asker.ask();
       clearTimeout(hung);
       const nowMs = uptimeMs();
-      counter.end(outcome, { nowMs, wallMs: Date.now() });
-      const restMs = Math.max(0, beganMs + everyMs - nowMs);
+      counter.end(outcome, { askedMs, nowMs, wallMs: Date.now() });
+      const restMs = Math.max(0, askedMs + everyMs - nowMs);
       if (!stopping.signal.aborted) await new Promise((resolve) => setTimeout(resolve, restMs));
     }
     asker.close();

@@ -4,17 +4,15 @@
 import { createServer } from "node:http";
 import { createAsker } from "./ask.ts";
 import { startCalling } from "./call.ts";
-import { READY_PORT, readCallerOrders } from "./ports.ts";
+import { PATIENCE, READY_PORT, readCallerOrders } from "./ports.ts";
 
 const FAMILIES = [4, 6] as const;
-/** Of a whole request, with the question for its name. */
-const TIMEOUT_MS = 1_000;
 
 const { target, ports, protocols, dns, everyMs } = readCallerOrders(process.env);
 const calling = startCalling({
   id: `${process.pid}-${Date.now()}`,
   everyMs,
-  hangMs: 3 * TIMEOUT_MS + 10_000,
+  hangMs: 3 * PATIENCE.timeoutMs + 10_000,
   onHang(what) {
     process.stderr.write(`${what}\n`);
     process.exit(1);
@@ -24,7 +22,7 @@ const calling = startCalling({
       flow: { protocol, family },
       asker: createAsker(
         { protocol, family },
-        { name: target, port: ports[protocol], dns: dns[family], timeoutMs: TIMEOUT_MS },
+        { name: target, port: ports[protocol], dns: dns[family], ...PATIENCE },
       ),
     })),
   ),

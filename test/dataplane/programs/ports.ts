@@ -7,9 +7,12 @@ export const PORTS: Readonly<Record<FlowProtocol, number>> = { tcp: 7000, udp: 7
 /** Where the programs say that they are ready; a caller tells its counts there. */
 export const READY_PORT = 9900;
 
+/** How long a caller waits for a whole request, with the question for its name, and of that for a connection. */
+export const PATIENCE = { timeoutMs: 5_000, connectMs: 2_000 };
+
 const DRAIN_MS = 4000;
-/** Callers ask several times a second. */
-const QUIET_MS = 2000;
+/** Callers ask several times a second, and all the same not for as long as they wait. */
+const QUIET_MS = PATIENCE.timeoutMs + 2_000;
 const LINGER_MS = 2000;
 
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -19,7 +19,10 @@ function aBackend(wishes: Pick<ServeOptions, "drainMs" | "lingerMs"> & Partial<S
 async function askOnce(protocol: FlowProtocol, backend: Backend) {
   const { address: dns } = await startNameServer(HERE);
   const port = backend.ports[protocol];
-  const asker = createAsker({ protocol, family: 4 }, { name: "web", port, dns, timeoutMs: 30_000 });
+  const asker = createAsker(
+    { protocol, family: 4 },
+    { name: "web", port, dns, timeoutMs: 30_000, connectMs: 30_000 },
+  );
   onTestFinished(() => asker.close());
   return asker.ask();
 }

@@ -11,7 +11,7 @@ function aCounter(startedAtMs = 0, protocol: FlowProtocol = "tcp"): FlowCounter 
 
 function ask(counter: FlowCounter, outcome: Outcome, nowMs: number): void {
   counter.begin();
-  counter.end(outcome, { nowMs, wallMs: 1_000_000 + nowMs });
+  counter.end(outcome, { askedMs: nowMs - 50, nowMs, wallMs: 1_000_000 + nowMs });
 }
 
 test("every request that ended is counted, well or not, and every answer under the pod that gave it", () => {
@@ -31,6 +31,7 @@ test("every request that ended is counted, well or not, and every answer under t
     failures: [
       {
         atMs: 1_000_300,
+        askedMs: 250,
         reason: "timeout",
         what: "no answer",
         after: { pod: "east/web-0", agoMs: 100 },
@@ -44,7 +45,7 @@ test("a request in flight is told, and not counted as sent before it ends", () =
   const counter = aCounter();
   counter.begin();
   expect(counter.read(50)).toMatchObject({ sent: 0, failed: 0, inFlight: 1 });
-  counter.end(LATE, { nowMs: 60, wallMs: 60 });
+  counter.end(LATE, { askedMs: 0, nowMs: 60, wallMs: 60 });
   expect(counter.read(60)).toMatchObject({ sent: 1, failed: 1, inFlight: 0 });
 });
 
@@ -94,7 +95,7 @@ test("a request belongs to the window in which it ended, and to that one only", 
   counter.begin();
   const before = counter.read(10);
   counter.mark();
-  counter.end(LATE, { nowMs: 20, wallMs: 20 });
+  counter.end(LATE, { askedMs: 0, nowMs: 20, wallMs: 20 });
   expect(before.sent + counter.read(20).sent).toBe(1);
   expect(before.failed + counter.read(20).failed).toBe(1);
 });

@@ -28,8 +28,8 @@ export type FailureReason =
 export interface Failure {
   /** Wall clock, to be found again in logs. */
   readonly atMs: number;
-  /** Since the machine started, to be compared. */
-  readonly uptimeMs: number;
+  /** When it was asked, since the machine started, to be compared. */
+  readonly askedMs: number;
   readonly reason: FailureReason;
   readonly what: string;
   /** "cluster/pod" of the last good answer of the flow, and how old that was: who may be to blame. */
@@ -81,7 +81,10 @@ export interface Tally {
 /** Times are since the machine started, except `wallMs`. */
 export interface FlowCounter {
   begin(): void;
-  end(outcome: Outcome, at: { readonly nowMs: number; readonly wallMs: number }): void;
+  end(
+    outcome: Outcome,
+    at: { readonly askedMs: number; readonly nowMs: number; readonly wallMs: number },
+  ): void;
   read(nowMs: number): FlowTally;
   /** A new window: counts from zero; a gap that is open stays open. */
   mark(): void;
@@ -103,7 +106,7 @@ export function createFlowCounter(flow: Flow, startedAtMs: number): FlowCounter 
     begin() {
       inFlight += 1;
     },
-    end(outcome, { nowMs, wallMs }) {
+    end(outcome, { askedMs, nowMs, wallMs }) {
       inFlight -= 1;
       window.sent += 1;
       if (outcome.address !== undefined && window.addresses.size < MAX_NAMES) {
@@ -125,7 +128,7 @@ export function createFlowCounter(flow: Flow, startedAtMs: number): FlowCounter 
       window.failedBy.set(outcome.reason, (window.failedBy.get(outcome.reason) ?? 0) + 1);
       window.failures.push({
         atMs: wallMs,
-        uptimeMs: nowMs,
+        askedMs,
         reason: outcome.reason,
         what: outcome.what,
         ...(lastGood && { after: { pod: lastGood.pod, agoMs: Math.round(nowMs - lastGoodMs) } }),

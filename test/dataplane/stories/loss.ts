@@ -21,12 +21,12 @@ import type { Stream } from "../stream.ts";
 
 /**
  * Not ready after 20 s of silence, which is noticed by a heartbeat's 5 s; kube-proxy takes its second to act; 4 s for a busy
- * machine, of which one is that of the last request, counted when it is given up.
+ * machine. Requests that were asked before may fail, however long they are waited for.
  */
 const OUT_OF_USE_MS = 20_000 + 5_000 + 1_000 + 4_000;
 /** Servers, controllers, pods and an agent start on a busy machine. */
 const RETURN_MS = 90_000;
-/** Requests that are given up after a second each, one after the other: chance alone does not make so many. */
+/** Connections that are given up after two seconds each, one after the other: chance alone does not make so many. */
 const GAP_MS = 15_000;
 
 export async function loss(shop: Shop): Promise<string> {
