@@ -26,7 +26,7 @@ const FOOTNOTE =
   "Callers ask over TCP (a connection each time, from another port), UDP (one source port) and HTTP (one connection kept open), over each family " +
   "on its own, a request every 100 ms (`headless`: 250 ms). Failed is what got no right answer within 5 s, or no connection within 2 s, the resolution of its name included. " +
   "Nothing is asked again, also not a request on a connection kept open that is reset, where many HTTP clients would; only the " +
-  "question for a name is, once, as stub resolvers do. The longest gap is the longest time that any one of these went without " +
+  "question for a name is, within that time, as stub resolvers do. The longest gap is the longest time that any one of these went without " +
   "a right answer.";
 
 /** One row per family that was measured, over all protocols and all the windows given. */
