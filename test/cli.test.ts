@@ -231,7 +231,7 @@ test("central keeps two clusters in step until SIGTERM, and says who is missing 
   });
   onTestFinished(() => user.close());
   onTestFinished(() => guest.close());
-  await vi.waitUntil(() => central.output().split("cluster is synced").length === 3, 15_000);
+  await vi.waitUntil(() => central.output().split("cluster is synced").length === 3, 60_000);
   const metadata = { namespace: "shop", name: "web" };
   for (const store of [user, guest]) {
     await store.create(NAMESPACE, {
@@ -249,7 +249,7 @@ test("central keeps two clusters in step until SIGTERM, and says who is missing 
       const serviceImport = await guest.get(SERVICE_IMPORT, metadata);
       return serviceImport?.spec?.ips === undefined ? undefined : serviceImport;
     },
-    { timeout: 15_000, interval: 50 },
+    { timeout: 60_000, interval: 50 },
   );
   expect(imported.spec?.ports).toEqual([{ port: 80, protocol: "TCP" }]);
 

@@ -456,10 +456,10 @@ describe.each(Object.entries(servers))("kubectl on %s", (_name, start) => {
       const crd = "gadgets.passing.isthmus.test";
       await kubectl.run(["wait", "--for=condition=Established", `crd/${crd}`, "--timeout=20s"]);
       await expect
-        .poll(async () => (await kubectl.run(args)).split(/ +/), { timeout: 20_000 })
+        .poll(async () => (await kubectl.run(args)).split(/ +/), { timeout: 60_000 })
         .toEqual(["gadgets", "gg", "passing.isthmus.test/v1", "true", "Gadget\n"]);
       await kubectl.run(["delete", "crd", crd]);
-      await expect.poll(() => kubectl.run(args), { timeout: 20_000 }).toBe("");
+      await expect.poll(() => kubectl.run(args), { timeout: 60_000 }).toBe("");
     });
   });
 

@@ -39,7 +39,7 @@ export interface Follower {
 }
 
 /** A hang is a failure with a name, not a stuck run. */
-const LONGEST_RUN_MS = 30_000;
+const LONGEST_RUN_MS = 60_000;
 
 export class Kubectl {
   readonly #binary: string;

@@ -41,7 +41,7 @@ async function install(how: string, kubeconfig = "") {
   };
   return (...args: readonly string[]) =>
     new Promise<{ readonly code: unknown; readonly out: string; readonly err: string }>((done) => {
-      execFile(kubectl, args, { env, timeout: 30_000 }, (error, out, err) => {
+      execFile(kubectl, args, { env, timeout: 60_000 }, (error, out, err) => {
         done({ code: error === null ? 0 : error.code, out, err });
       });
     });

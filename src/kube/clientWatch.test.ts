@@ -155,7 +155,7 @@ describe("watches", () => {
     const before = async (step: Promise<void>): Promise<void> => {
       expect(await Promise.race([step, failure])).toBeUndefined();
     };
-    await expect.poll(() => answer).toBeDefined();
+    await expect.poll(() => answer, { timeout: 60_000 }).toBeDefined();
     await clock.advance(90_000);
     const response = answer!();
     response.flushHeaders();

@@ -183,14 +183,14 @@ describe("an exec plugin", () => {
       setInterval(() => {}, 1000);`;
     const clock = new VirtualClock();
     const failure = rejectionOf(start(plugin(script), clock).current());
-    await expect.poll(() => existsSync(file), { timeout: 10_000 }).toBe(true);
+    await expect.poll(() => existsSync(file), { timeout: 60_000 }).toBe(true);
     await clock.advance(60_000);
     expect(await failure).toMatchObject({
       code: "ExecPluginFailed",
       message: expect.stringContaining("did not finish within 60 seconds"),
     });
     const pid = Number(readFileSync(file, "utf8"));
-    await expect.poll(() => isAlive(pid), { timeout: 10_000 }).toBe(false);
+    await expect.poll(() => isAlive(pid), { timeout: 60_000 }).toBe(false);
   });
 
   it("that needs a terminal is refused where there is none", async () => {

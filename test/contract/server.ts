@@ -29,4 +29,4 @@ export type Server = () => ContractServer;
 export const NO_CONTROLLERS = "kube-controller-manager is not running beside this API server";
 
 /** How long a poll waits for what a server does by itself: far beyond what it takes, so that only a defect reaches it. */
-export const SOON = { timeout: 15_000, interval: 20 };
+export const SOON = { timeout: 60_000, interval: 20 };

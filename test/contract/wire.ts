@@ -102,7 +102,7 @@ const PATCH_TYPES: Readonly<Record<PatchType, string>> = {
 };
 /** More than a test's open watches; few enough that cleaning up does not shake hands hundreds of times at once. */
 const CONNECTIONS = 16;
-const EVENT_DEADLINE_MS = 15_000;
+const EVENT_DEADLINE_MS = 60_000;
 
 /** The path of a collection, an object or a subresource; `namespace` is "" for none. */
 export function at(resource: Resource, namespace: string, ...rest: readonly string[]): string {

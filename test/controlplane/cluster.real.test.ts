@@ -41,7 +41,7 @@ async function expectNothingLeft(remains: Remains): Promise<void> {
       expect([remains.owner, ...remains.daemons].filter(isRunning)).toEqual([]);
       expect(existsSync(remains.folder)).toBe(false);
     },
-    { timeout: 15_000, interval: 50 },
+    { timeout: 60_000, interval: 50 },
   );
 }
 
@@ -88,7 +88,7 @@ test("an etcd that is killed and started again has its data, and the API server 
     const before = await reader.getJson("/api/v1/namespaces/default");
     await cluster.killEtcd();
     await vi.waitFor(async () => expect((await reader.get("/readyz")).status).not.toBe(200), {
-      timeout: 30_000,
+      timeout: 60_000,
     });
     await cluster.startEtcd();
     expect(await reader.getJson("/api/v1/namespaces/default")).toEqual(before);
@@ -131,7 +131,7 @@ test("a test process that is killed leaves no daemon and no folder behind", asyn
 test("what a killed supervisor leaves behind is cleared by the next start", async () => {
   const { child, remains } = await holdCluster();
   process.kill(remains.owner.pid, "SIGKILL");
-  await vi.waitFor(() => expect(isRunning(remains.owner)).toBe(false));
+  await vi.waitFor(() => expect(isRunning(remains.owner)).toBe(false), { timeout: 60_000 });
   expect(remains.daemons.every(isRunning)).toBe(true);
   const next = await startCluster({ name: "next", controllerManager: false });
   await expectNothingLeft(remains);

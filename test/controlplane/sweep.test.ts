@@ -39,7 +39,7 @@ test("a daemon on record is killed and its folder removed when the owner is gone
   const folder = aFolder({ owner: withOtherStart(identity), daemons: [identity] });
   sweepLeftovers(root, "ours-");
   expect(existsSync(folder)).toBe(false);
-  await vi.waitFor(() => expect(isRunning(identity)).toBe(false));
+  await vi.waitFor(() => expect(isRunning(identity)).toBe(false), { timeout: 60_000 });
 });
 
 test("a process that only bears a recorded pid is left alone", () => {

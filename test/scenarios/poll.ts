@@ -2,8 +2,8 @@
 
 import { setTimeout as pause } from "node:timers/promises";
 
-/** The conformance suite of the API allows 20 s for whatever must happen; on a busy machine nothing else is promised. */
-const BOUND_MS = 20_000;
+/** Ends a hang and says nothing of speed: a machine may have no time for seconds on end. */
+const BOUND_MS = 60_000;
 const POLL_MS = 25;
 
 /** `sentence` says what is expected, in words; it heads the failure. Answers what the assertion answers. */

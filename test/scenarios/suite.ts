@@ -36,7 +36,7 @@ interface Scenario {
 
 const SIZES = [2, 3, "all"] as const;
 type Size = (typeof SIZES)[number];
-const TIMEOUT_MS = 90_000;
+const TIMEOUT_MS = 180_000;
 
 export function runScenarios(
   server: {

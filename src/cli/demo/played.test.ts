@@ -59,7 +59,7 @@ function runPods(store: Store, network: Network): ReturnType<typeof startKubelet
 }
 
 /** For what comes by itself, however busy the machine is. */
-const PATIENTLY = { timeout: 30_000, interval: 20 };
+const PATIENTLY = { timeout: 60_000, interval: 20 };
 
 /** Undefined when nobody answers. */
 function ask({ host, port }: Place): Promise<string | undefined> {
