@@ -18,6 +18,7 @@ export default defineConfig({
           ],
           exclude: ["test/**/*.{real,browser,dataplane}.test.ts"],
           testTimeout: 180_000,
+          hookTimeout: 300_000,
         },
       },
       {

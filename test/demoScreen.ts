@@ -82,7 +82,7 @@ export function connectTo(screen: string, cluster: string): KubeClient {
 
 /** Undefined when there is no such name. */
 export async function resolve({ host, port }: Place, name: string): Promise<string | undefined> {
-  const resolver = new Resolver({ tries: 1 });
+  const resolver = new Resolver({ tries: 6 });
   resolver.setServers([`${host}:${port}`]);
   return (await resolver.resolve4(name).catch(() => []))[0];
 }

@@ -21,7 +21,7 @@ import { createRecorder } from "./rbac/recorder.ts";
 import { eventually } from "./scenarios/poll.ts";
 
 const ROLE = "isthmus-dns-server";
-const TIMEOUT_MS = 120_000;
+const TIMEOUT_MS = 300_000;
 let access: Access;
 
 beforeAll(async () => {

@@ -91,7 +91,7 @@ async function start(program: readonly string[] = [command]): Promise<Running> {
     expect(pids()).toHaveLength(2);
     expect(await ask("/readyz")).toBe("ok\n");
   });
-  const resolver = new Resolver({ tries: 3, timeout: 2_000 });
+  const resolver = new Resolver({ tries: 6, timeout: 2_000 });
   resolver.setServers([...listen!]);
   const [host = "", port = ""] = listen![0]!.split(":");
   return { store, reader, exit, resolver, at: { host, port: Number(port) }, pids, said, ask };

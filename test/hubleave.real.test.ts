@@ -75,11 +75,15 @@ async function inventory({ cluster }: Candidate): Promise<readonly string[]> {
   const format =
     '-o=jsonpath={range .items[*]}{.kind}/{.metadata.namespace}/{.metadata.name}{"\\n"}{end}';
   const found = await kubectl.run(["get", listed.join(","), "-A", format]);
-  return found
-    .trim()
-    .split("\n")
-    .filter((line) => !/\/(isthmus-join-|join-|kube-root-ca|apiserver-)/.test(line))
-    .toSorted();
+  return (
+    found
+      .trim()
+      .split("\n")
+      .filter((line) => !/\/(isthmus-join-|join-|kube-root-ca|apiserver-)/.test(line))
+      // Every namespace gets it, some time after it was made.
+      .filter((line) => !/^ServiceAccount\/.*\/default$/.test(line))
+      .toSorted()
+  );
 }
 
 describe("leave", () => {

@@ -58,7 +58,7 @@ describe.each(Object.entries(servers))("kubectl on %s", (_name, start) => {
     });
     await kubectl.run(["create", "namespace", NAMESPACE]);
     await apply(GADGET_CRD);
-    await kubectl.run(["wait", "--for=condition=Established", `crd/${CRD}`, "--timeout=20s"]);
+    await kubectl.run(["wait", "--for=condition=Established", `crd/${CRD}`, "--timeout=50s"]);
   });
 
   afterAll(async () => {
@@ -336,7 +336,7 @@ describe.each(Object.entries(servers))("kubectl on %s", (_name, start) => {
     test("wait sees a condition come true", async () => {
       await apply(gadget("ready", {}));
       const target = "gadget/ready";
-      const waiting = kubectl.run(["wait", "--for=condition=Ready", target, "--timeout=20s"]);
+      const waiting = kubectl.run(["wait", "--for=condition=Ready", target, "--timeout=50s"]);
       const status = '{"status":{"conditions":[{"type":"Ready","status":"True"}]}}';
       await kubectl.run(["patch", target, "--subresource=status", "--type=merge", "-p", status]);
       expect(await waiting).toBe("gadget.kubectl.isthmus.test/ready condition met\n");
@@ -356,7 +356,7 @@ describe.each(Object.entries(servers))("kubectl on %s", (_name, start) => {
       await kubectl.run([
         "wait",
         "gadget/held",
-        "--timeout=20s",
+        "--timeout=50s",
         "--for=jsonpath={.metadata.deletionTimestamp}",
       ]);
       expect(done).toBe(false);
@@ -454,7 +454,7 @@ describe.each(Object.entries(servers))("kubectl on %s", (_name, start) => {
       const passing = GADGET_CRD.replaceAll("kubectl.isthmus.test", "passing.isthmus.test");
       await apply(passing);
       const crd = "gadgets.passing.isthmus.test";
-      await kubectl.run(["wait", "--for=condition=Established", `crd/${crd}`, "--timeout=20s"]);
+      await kubectl.run(["wait", "--for=condition=Established", `crd/${crd}`, "--timeout=50s"]);
       await expect
         .poll(async () => (await kubectl.run(args)).split(/ +/), { timeout: 60_000 })
         .toEqual(["gadgets", "gg", "passing.isthmus.test/v1", "true", "Gadget\n"]);

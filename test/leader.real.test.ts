@@ -10,7 +10,7 @@ import { systemClock } from "../src/kube/clock.ts";
 import { loadKubeconfig } from "../src/kube/config.ts";
 import { unique } from "./contract/objects.ts";
 
-const TIMEOUT_MS = 120_000;
+const TIMEOUT_MS = 300_000;
 const CANDIDATE = join(import.meta.dirname, "candidate.ts");
 
 let kubeconfigPath: string;

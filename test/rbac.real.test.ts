@@ -21,7 +21,7 @@ import { expectAbsent, expectUsable } from "./scenarios/outcome.ts";
 import { eventually } from "./scenarios/poll.ts";
 import type { Site } from "./scenarios/site.ts";
 
-const TIMEOUT_MS = 120_000;
+const TIMEOUT_MS = 300_000;
 const forbidden = { code: "Forbidden" };
 
 const members: Member[] = [];

@@ -9,7 +9,7 @@ import { testMemberAttacks } from "./trust/memberAttacks.ts";
 import { testMemberReach } from "./trust/memberReach.ts";
 import { TrustHub } from "./trust/trustHub.ts";
 
-const TIMEOUT_MS = 120_000;
+const TIMEOUT_MS = 300_000;
 
 let hub: TrustHub;
 

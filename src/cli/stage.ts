@@ -10,7 +10,7 @@ import type { CliContext } from "./context.ts";
 import { renderTable, type Table } from "./table.ts";
 
 const POLL_MS = 20;
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 60_000;
 
 export interface Stage {
   title(text: string): void;

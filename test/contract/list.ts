@@ -3,7 +3,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { LEASE, NAMESPACE } from "../../src/api/builtin.ts";
 import { aLease, unique } from "./objects.ts";
-import type { Server } from "./server.ts";
+import { type Server, SOON } from "./server.ts";
 import { at, type WireList } from "./wire.ts";
 
 export function listContract(server: Server): void {
@@ -68,7 +68,7 @@ export function listContract(server: Server): void {
         .poll(async () => {
           const { list } = await server().wire.get(at(LEASE, ns), { resourceVersion: "0" });
           return namesIn(list);
-        })
+        }, SOON)
         .toEqual(["a", "b", "c"]);
     });
 

@@ -188,14 +188,14 @@ export function watchContract(server: Server): void {
       const ns = await server().namespace();
       const other = await server().namespace();
       const resourceVersion = await versionOf(ns);
+      await create(ns, "a");
+      const elsewhere = await create(other, "b");
       const query = { resourceVersion, timeoutSeconds: 3 };
       const asked = await server().wire.watch(at(LEASE, ns), {
         ...query,
         allowWatchBookmarks: true,
       });
       const unasked = await server().wire.watch(at(LEASE, ns), query);
-      await create(ns, "a");
-      const elsewhere = await create(other, "b");
       const [first, ...bookmarks] = await asked.rest();
       expect(first?.type).toBe("ADDED");
       expect(bookmarks.map((event) => event.type)).toContain("BOOKMARK");

@@ -102,6 +102,7 @@ test("a paused API server keeps its connections, answers nothing, and answers ag
   const cluster = await startCluster({ name: "paused", controllerManager: false });
   const reader = await openReader(cluster.kubeconfigPath);
   try {
+    expect((await reader.get("/readyz")).status).toBe(200);
     await cluster.pauseApiserver();
     let answered = false;
     const answer = reader.get("/readyz").finally(() => {
@@ -109,7 +110,7 @@ test("a paused API server keeps its connections, answers nothing, and answers ag
     });
     // Not a sleep for something to happen: the other, unpaused server answers meanwhile, this one must not.
     const east = await openReader(inject("clusters")[0]!.kubeconfigPath);
-    for (let i = 0; i < 10; i += 1) expect((await east.get("/readyz")).status).toBe(200);
+    for (let i = 0; i < 10; i += 1) expect((await east.get("/livez/ping")).status).toBe(200);
     await east.close();
     expect(answered).toBe(false);
     await cluster.resumeApiserver();

@@ -78,8 +78,11 @@ export interface RealCluster {
   stop(): Promise<void>;
 }
 
-const READY_MS = 60_000;
+/** Several start at once, on a machine that may have no time for them. */
+const READY_MS = 180_000;
 const POLL_MS = 50;
+/** Whoever snatched a server's port may accept and then say nothing. */
+const IMPATIENT = { connectMs: 2_000, answerMs: 10_000 };
 const PORT_ATTEMPTS = 5;
 
 let clustersStarted = 0;
@@ -217,7 +220,7 @@ async function describeServer(options: {
   writeFileSync(kubeconfigPath, renderKubeconfig({ name, url, caPem, client: admin }), {
     mode: 0o600,
   });
-  return { port, url, kubeconfigPath, reader: await openReader(kubeconfigPath) };
+  return { port, url, kubeconfigPath, reader: await openReader(kubeconfigPath, IMPATIENT) };
 }
 
 /** Ready, and past the start-up work that readiness does not cover. */

@@ -18,7 +18,7 @@ export interface RealCoreDns {
   stop(): Promise<void>;
 }
 
-const READY_MS = 60_000;
+const READY_MS = 180_000;
 const POLL_MS = 50;
 const PORT_ATTEMPTS = 5;
 

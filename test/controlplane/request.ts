@@ -11,14 +11,16 @@ export interface Reader {
 }
 
 /** Only for kubeconfigs that this folder wrote: JSON, one user with a client certificate. */
-export async function openReader(kubeconfigPath: string): Promise<Reader> {
+export async function openReader(
+  kubeconfigPath: string,
+  { connectMs = 60_000, answerMs = 60_000 } = {},
+): Promise<Reader> {
   const config = JSON.parse(await readFile(kubeconfigPath, "utf8"));
   const { server, "certificate-authority-data": ca } = config.clusters[0].cluster;
   const { "client-certificate-data": cert, "client-key-data": key } = config.users[0].user;
   const dispatcher = new Agent({
-    // Short, because whoever snatched a server's port may accept and then say nothing.
-    connect: { ca: decode(ca), cert: decode(cert), key: decode(key), timeout: 2_000 },
-    headersTimeout: 10_000,
+    connect: { ca: decode(ca), cert: decode(cert), key: decode(key), timeout: connectMs },
+    headersTimeout: answerMs,
   });
   const get: Reader["get"] = async (path) => {
     try {

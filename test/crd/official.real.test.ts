@@ -16,7 +16,7 @@ async function fetchModule(): Promise<string | undefined> {
     // Outside the repository: no go.mod may influence what is fetched.
     const { stdout } = await promisify(execFile)("go", ["mod", "download", "-json", MODULE], {
       cwd: tmpdir(),
-      timeout: 50_000,
+      timeout: 150_000,
     });
     return (JSON.parse(stdout) as { readonly Dir: string }).Dir;
   } catch (error) {

@@ -13,7 +13,7 @@ import type { ClusterPlan } from "./plan.ts";
 export type ProxyMode = "iptables" | "nftables";
 
 const HEALTH_PORT = 10_256;
-const READY_MS = 60_000;
+const READY_MS = 180_000;
 const POLL_MS = 50;
 
 /** Resolves when it has written its rules of both families for the first time. Needs the Node, whose addresses it goes by. */

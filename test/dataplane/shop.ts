@@ -194,7 +194,8 @@ export class Shop {
     return eventually(
       `${name} in ${id} has ${count} pods, all ready`,
       async () => expectPods(await this.pods(id, name), count),
-      LIMIT_MS,
+      // Those that go may drain for as long as that, and then linger.
+      2 * LIMIT_MS,
     );
   }
 

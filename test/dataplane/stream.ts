@@ -12,7 +12,6 @@ import {
   nameOf,
   podsOf,
 } from "./measured.ts";
-import { PATIENCE } from "./programs/ports.ts";
 import type { Tally } from "./programs/tally.ts";
 import type { Caller } from "./traffic.ts";
 
@@ -20,9 +19,6 @@ import type { Caller } from "./traffic.ts";
 const ENOUGH = 15;
 /** Nothing is promised about how long it takes on a busy machine. */
 const LIMIT_MS = 60_000;
-
-/** The same as the conformance suite of the API allows for whatever must happen, and one request that is waited for in vain. */
-const START_MS = 20_000 + PATIENCE.timeoutMs;
 
 /** What failures mean: a word in the table, the story's end, a number in the table, nothing. */
 type Attitude = "starting" | "strict" | "counting" | "careless";
@@ -85,7 +81,7 @@ export class Stream {
     await this.caller.until(
       "every flow is answered",
       ({ flows }) => flows.every((flow) => answersOf(flow) > 0),
-      { limitMs: START_MS },
+      { limitMs: LIMIT_MS },
     );
     await this.holdToAccount();
   }

@@ -57,7 +57,7 @@ export function askOnce(
   const socket = createSocket(isIPv6(host) ? "udp6" : "udp4");
   return new Promise<Reply>((resolve, reject) => {
     const silence = new Error(`no answer from ${host}:${port}`);
-    const timer = setTimeout(() => reject(silence), options.timeoutMs ?? 10_000);
+    const timer = setTimeout(() => reject(silence), options.timeoutMs ?? 60_000);
     socket.once("message", (message) => resolve(decodeReply(message)));
     socket.once("error", reject);
     socket.send(encodeQuestion(1, question, options.udpSize), port, host);
@@ -89,7 +89,7 @@ async function askSome(
   try {
     await new Promise<void>((resolve, reject) => {
       let buffer = Buffer.alloc(0);
-      socket.setTimeout(20_000, () => reject(new Error(`no answer from ${host}:${port} over TCP`)));
+      socket.setTimeout(60_000, () => reject(new Error(`no answer from ${host}:${port} over TCP`)));
       socket.once("error", reject);
       socket.once("end", () => reject(new Error(`${host}:${port} closed after ${replies.size}`)));
       socket.on("data", (chunk: Buffer) => {

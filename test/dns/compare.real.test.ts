@@ -26,7 +26,7 @@ import { type IsthmusDns, startIsthmusDns } from "./isthmusDns.ts";
 import { denies } from "./kubeadm.ts";
 import { type DnsWorld, generateWorld, listQuestions, NAMESPACES, ZONE } from "./world.ts";
 
-const TIMEOUT_MS = 180_000;
+const TIMEOUT_MS = 600_000;
 const SEED = Number(process.env["ISTHMUS_DNS_SEED"] ?? 7);
 const SERVICES = 48;
 

@@ -79,7 +79,7 @@ createInterface(process.stdin)
   .on("line", (line) => {
     const order: RoomOrder = JSON.parse(line);
     if (order.resolvConf !== undefined) writeFileSync(resolvConf, order.resolvConf);
-    const options = { timeout: 30_000, env: { PATH: process.env["PATH"], LC_ALL: "C" } };
+    const options = { timeout: 120_000, env: { PATH: process.env["PATH"], LC_ALL: "C" } };
     execFile(order.file, [...order.args], options, (error, stdout, stderr) => {
       const code = error === null ? 0 : typeof error.code === "number" ? error.code : -1;
       say({ id: order.id, code, stdout, stderr });

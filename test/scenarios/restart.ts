@@ -118,7 +118,7 @@ export function restartScenarios(scenario: DefineScenario): void {
       await world.stop();
       east.line.cut();
       world.forgetWrites();
-      await world.restart({ pace: PACE });
+      await world.restart();
       await west.edit(ENDPOINT_SLICE, west.sliceName("web"), (slice) => ({
         ...slice,
         endpoints: [anEndpoint("10.2.0.9")],
@@ -134,6 +134,7 @@ export function restartScenarios(scenario: DefineScenario): void {
       expect(during.status?.clusters).toEqual(before.status?.clusters);
       expect(world.writes().filter((text) => text.includes("delete"))).toEqual([]);
 
+      world.hasten(PACE);
       for (const site of [west, ...others]) {
         await eventually(`${site.id} lets go of its endpoints after the bound`, async () => {
           await expectUsable(site, "web", ["10.2.0.9"]);

@@ -48,7 +48,9 @@ export interface World {
   start(options?: StartOptions): void;
   stop(): Promise<void>;
   restart(options?: StartOptions): Promise<void>;
-  /** So much of its own time goes by, at the pace it was started with. */
+  /** From now on its time goes by so many times as fast. */
+  hasten(pace: number): void;
+  /** So much of its own time goes by. */
   outlast(seconds: number): Promise<void>;
   /** All members are joined and in step, and nothing is left to do. */
   settle(): Promise<void>;
@@ -81,7 +83,7 @@ export async function openWorld(
   const agents = hub === undefined ? undefined : createAgentFleet(hub.store);
   let engine: Engine | undefined;
   let members: readonly Site[] = [];
-  let clock: Clock = systemClock;
+  let clock = createPacedClock(systemClock, 1);
 
   const sites = clusters.map(
     (cluster) =>
@@ -96,7 +98,7 @@ export async function openWorld(
   function start(options: StartOptions = {}): void {
     const { pace = 1, ids = Object.fromEntries(sites.map(({ id }) => [id, id])) } = options;
     members = options.sites ?? sites;
-    clock = hasten(systemClock, pace);
+    clock = createPacedClock(systemClock, pace);
     engine = (agents?.start ?? startCentralEngine)({
       members,
       ids,
@@ -113,8 +115,11 @@ export async function openWorld(
   }
 
   async function settle(): Promise<void> {
+    const servers = [...sites.map(({ store }) => store), ...(hub === undefined ? [] : [hub.store])];
     let idleInARow = 0;
-    await eventually("all members are in step", () => {
+    await eventually("all members are in step", async () => {
+      // A server that is slow to answer is slow to tell its watchers, too.
+      await Promise.all(servers.map((store) => store.get(NAMESPACE, { name: namespace })));
       const joined = engine?.joined() ?? 0;
       const isIdle = joined === members.length && isSynced(log, joined) && engine?.isIdle();
       idleInARow = isIdle === true ? idleInARow + 1 : 0;
@@ -135,6 +140,7 @@ export async function openWorld(
       log.length = 0;
       start(options);
     },
+    hasten: (pace) => clock.hasten(pace),
     outlast: (seconds) => sleep(clock, seconds * 1_000),
     settle,
     reserveNamespace() {
@@ -212,12 +218,23 @@ async function recordObject(
   };
 }
 
-function hasten(clock: Clock, pace: number): Clock {
-  if (pace === 1) return clock;
+interface PacedClock extends Clock {
+  /** What is scheduled already comes as it was going to. */
+  hasten(pace: number): void;
+}
+
+function createPacedClock(clock: Clock, firstPace: number): PacedClock {
+  let pace = firstPace;
+  let turnedAt = { real: clock.monotonic(), paced: clock.monotonic() };
+  const monotonic = (): number => turnedAt.paced + (clock.monotonic() - turnedAt.real) * pace;
   return {
     now: () => clock.now(),
-    monotonic: () => clock.monotonic() * pace,
+    monotonic,
     schedule: (delayMs, callback) => clock.schedule(delayMs / pace, callback),
+    hasten(next) {
+      turnedAt = { real: clock.monotonic(), paced: monotonic() };
+      pace = next;
+    },
   };
 }
 

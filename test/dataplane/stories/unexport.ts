@@ -24,7 +24,11 @@ export async function unexport(shop: Shop): Promise<undefined> {
   const { port } = SERVICE_PORTS.tcp;
   const reaches = (): Promise<boolean[]> =>
     Promise.all(vips.map((address) => canConnect(east, { address, port })));
-  expect(await reaches()).toEqual([true, true]);
+  await eventually(
+    "the virtual IPs lead to it",
+    async () => expect(await reaches()).toEqual([true, true]),
+    LIMIT_MS,
+  );
 
   await abroad.ignore();
   await shop.unexport("west", "web");
