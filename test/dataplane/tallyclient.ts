@@ -4,7 +4,7 @@
 import { request } from "node:http";
 import type { Tally } from "./programs/tally.ts";
 
-const LIMIT_MS = 60_000;
+const LIMIT_MS = 30_000;
 const MAX_BYTES = 4 * 1024 * 1024;
 
 export function fetchTally(options: {
