@@ -5,6 +5,7 @@ import type { Endpoint, EndpointSlice } from "../api/builtin.ts";
 import { SOURCE_CLUSTER_LABEL } from "../api/names.ts";
 import { type Address, parseAddress } from "../core/address.ts";
 import { compareText } from "../core/order.ts";
+import { MOST_ADDRESSES, takeInTurns } from "./bound.ts";
 import { isPlainLabel, spellName } from "./name.ts";
 import { readPort, type Server } from "./srv.ts";
 
@@ -32,19 +33,17 @@ export function listReadyAddresses(
   slices: readonly EndpointSlice[],
   regionOf: (cluster: string) => string | undefined,
 ): readonly ReadyAddress[] {
-  return slices
-    .flatMap((slice): readonly ReadyAddress[] => {
+  const ready = slices
+    .flatMap((slice): readonly Found[] => {
       const cluster = slice.metadata.labels?.[SOURCE_CLUSTER_LABEL] ?? "";
       if (cluster === "" || slice.addressType === "FQDN") return [];
       const region = regionOf(cluster);
       const ports = (slice.ports ?? []).map(readPort);
       return (slice.endpoints ?? []).filter(isReady).flatMap(({ addresses, hostname, zone }) =>
-        addresses.flatMap((text): ReadyAddress | [] => {
+        addresses.flatMap((text): Found | [] => {
           const address = parseAddress(text);
           if (address === undefined) return [];
-          const endpoint = { host: nameHost(hostname, text), cluster };
-          const target = spellName({ ...name, endpoint });
-          return { target, address, ports, cluster, zone, region };
+          return { host: nameHost(hostname, text), address, ports, cluster, zone, region };
         }),
       );
     })
@@ -52,8 +51,26 @@ export function listReadyAddresses(
       (a, b) =>
         compareText(a.cluster, b.cluster) ||
         compareAddresses(a.address, b.address) ||
-        compareText(a.target, b.target),
+        compareText(a.host, b.host),
     );
+  return takeSome(ready).map(({ host, ...rest }) => {
+    const target = spellName({ ...name, endpoint: { host, cluster: rest.cluster } });
+    return { target, ...rest };
+  });
+}
+
+type Found = Omit<ReadyAddress, "target"> & { readonly host: string };
+
+/** Of each family as many as there may be: one that has many does not leave the other without an answer. */
+function takeSome(all: readonly Found[]): readonly Found[] {
+  if (all.length <= MOST_ADDRESSES) return all;
+  const kept = new Set(
+    (["IPv4", "IPv6"] as const).flatMap((family) => {
+      const those = all.filter(({ address }) => address.family === family);
+      return takeInTurns(those, MOST_ADDRESSES, { source: ({ cluster }) => cluster });
+    }),
+  );
+  return all.filter((one) => kept.has(one));
 }
 
 /** Unknown counts as ready (R73). */

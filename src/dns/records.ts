@@ -4,6 +4,7 @@
 import type { EndpointSlice } from "../api/builtin.ts";
 import type { ServiceImport } from "../api/mcs.ts";
 import { parseAddress } from "../core/address.ts";
+import { MOST_RECORDS } from "./bound.ts";
 import {
   chooseNear,
   listReadyAddresses,
@@ -15,7 +16,7 @@ import { listGroup, listSets } from "./group.ts";
 import { isPlainLabel, spellName } from "./name.ts";
 import { type NamedRecords, planAddressSets } from "./recordSet.ts";
 import { listScoped } from "./scoped.ts";
-import { readPort } from "./srv.ts";
+import { MOST_SERVERS, readPort } from "./srv.ts";
 
 export type { Place };
 
@@ -108,5 +109,6 @@ function listPods(addresses: readonly ReadyAddress[]): readonly NamedRecords[] {
     if (pod === undefined) pods.set(address.target, [address]);
     else pod.push(address);
   }
-  return Array.from(pods, ([name, those]) => ({ name, sets: listSets(those) }));
+  const most = Math.min(MOST_SERVERS, Math.floor(MOST_RECORDS / pods.size));
+  return Array.from(pods, ([name, those]) => ({ name, sets: listSets(those, most) }));
 }

@@ -20,7 +20,10 @@ import type {
 } from "./recordSet.ts";
 import { RecordWriter } from "./recordWriter.ts";
 import type { Change, RenderedAnswer, RenderedName } from "./table.ts";
-import { TYPE } from "./wire.ts";
+import { MESSAGE_MAX_BYTES, TYPE } from "./wire.ts";
+
+/** Of a record: a pointer, its head, an IPv4 address. */
+const ADDRESS_MIN_BYTES = 16;
 
 const writer = new RecordWriter();
 
@@ -134,7 +137,10 @@ class ZoneRenderer {
 
   #finish(type: number, question: Uint8Array, additional: readonly NamedAddress[]): RenderedAnswer {
     const { bytes: records, starts } = writer.take();
-    for (const { name: text, address } of additional) {
+    // Sent only if all of it fits: not even kept where it never will.
+    const room = MESSAGE_MAX_BYTES - records.length;
+    const some = additional.length * ADDRESS_MIN_BYTES > room ? [] : additional;
+    for (const { name: text, address } of some) {
       const name = this.#encode(text);
       if (name !== undefined) writer.address(name, question, address, this.#ttlSeconds);
     }

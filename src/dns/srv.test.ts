@@ -9,7 +9,7 @@ function aServer(at: number, target: string): Server {
 }
 
 function count(servers: readonly Server[]) {
-  const [set] = planServerSets(servers, PORTS[0]);
+  const [set] = planServerSets(servers, { port: PORTS[0]! });
   return { servers: set!.servers.length, additional: set!.additional.length };
 }
 

@@ -1,6 +1,7 @@
 // DNS, SRV: who serves which ports in, SRV records and the addresses of their targets out (R74–R76), as CoreDNS weighs them.
 
 import type { Address } from "../core/address.ts";
+import { MOST_PORTS, takeInTurns } from "./bound.ts";
 import type { NamedAddress, ServerSet } from "./recordSet.ts";
 
 export interface Port {
@@ -13,10 +14,7 @@ export interface Port {
 
 export type PortName = Pick<Port, "name" | "protocol">;
 
-/**
- * At one name. More than fit into any message (65,535 bytes over TCP, some 50 each): without a bound, endpoints times ports are
- * what one cluster can make another hold.
- */
+/** At one name. More than fit into any message: 65,535 bytes over TCP, some 50 each. */
 export const MOST_SERVERS = 2_048;
 
 /** One address that serves. */
@@ -25,6 +23,8 @@ export interface Server {
   readonly target: string;
   readonly address: Address;
   readonly ports: readonly Port[];
+  /** Whose it is; absent: that of all. */
+  readonly cluster?: string;
 }
 
 /** As an import or a slice has it. Names are letters of either case in DNS, so one case is enough (R82). */
@@ -37,26 +37,47 @@ export function readPort(port: {
   return { name: name.toLowerCase(), protocol: protocol.toLowerCase(), number: port.port };
 }
 
-export function hasPort(server: Server, port: PortName): boolean {
-  return server.ports.some((one) => isPort(one, port));
-}
-
-function isPort(one: PortName, other: PortName): boolean {
+export function isPort(one: PortName, other: PortName): boolean {
   return one.name === other.name && one.protocol === other.protocol;
 }
 
 /** The ports that have an SRV name, each once. */
-export function listPortNames(ports: readonly PortName[]): readonly PortName[] {
-  const named = ports.filter(({ name }) => name !== "");
-  const unique = new Map(named.map((port) => [`${port.name} ${port.protocol}`, port]));
-  return [...unique.values()];
+export function listPortNames(
+  servers: readonly Pick<Server, "cluster" | "ports">[],
+): readonly PortName[] {
+  const offers = new Map<
+    string,
+    { readonly cluster: string; readonly key: string; readonly port: PortName }
+  >();
+  const seen = new Set<readonly Port[]>();
+  for (const { cluster = "", ports } of servers) {
+    // All endpoints of a slice have the same list.
+    if (seen.has(ports)) continue;
+    seen.add(ports);
+    for (const port of ports) {
+      const key = `${port.name} ${port.protocol}`;
+      if (port.name !== "") offers.set(`${cluster} ${key}`, { cluster, key, port });
+    }
+  }
+  const kept = takeInTurns([...offers.values()], MOST_PORTS, {
+    source: ({ cluster }) => cluster,
+    key: ({ key }) => key,
+  });
+  return [...new Map(kept.map(({ key, port }) => [key, port])).values()];
 }
 
 /**
  * Without a port: the records of all ports, one per target and number, whatever their protocols (R76). Nothing when there is no
  * port to name.
  */
-export function planServerSets(servers: readonly Server[], port?: PortName): readonly ServerSet[] {
+export function planServerSets(
+  all: readonly Server[],
+  {
+    port,
+    most = MOST_SERVERS,
+  }: { readonly port?: PortName; readonly most?: number | undefined } = {},
+): readonly ServerSet[] {
+  const servers = port === undefined ? takeServers(all, most) : all;
   let offers = 0;
   const targets = new Map<string, Target>();
   for (const { target, address, ports } of servers) {
@@ -77,9 +98,19 @@ export function planServerSets(servers: readonly Server[], port?: PortName): rea
   for (const [target, { numbers, addresses }] of targets) {
     for (const number of numbers) records.push({ weight, port: number, target });
     for (const address of addresses) additional.push({ name: target, address });
-    if (records.length >= MOST_SERVERS) break;
+    if (records.length >= most) break;
   }
-  return [{ type: "SRV", servers: records, additional: additional.slice(0, MOST_SERVERS) }];
+  return [
+    { type: "SRV", servers: records.slice(0, most), additional: additional.slice(0, MOST_SERVERS) },
+  ];
+}
+
+/** As many as there is room for with all their ports. */
+function takeServers(all: readonly Server[], most: number): readonly Server[] {
+  const offers = all.reduce((sum, { ports }) => sum + ports.length, 0);
+  if (offers <= most) return all;
+  const room = Math.max(1, Math.floor((most * all.length) / offers));
+  return takeInTurns(all, room, { source: ({ cluster }) => cluster });
 }
 
 interface Target {
