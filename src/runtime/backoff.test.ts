@@ -24,6 +24,11 @@ test("whatever is drawn, the delay stays between half and the whole, and never e
   );
 });
 
+test("what is drawn decides: the delays of many are spread evenly over the upper half", () => {
+  const delays = [0, 0.25, 0.5, 0.75].map((chance) => backoffMs(policy, 3, () => chance));
+  expect(delays).toEqual([200, 250, 300, 350]);
+});
+
 test("what the server asks for is never undercut, and spread by up to a tenth", () => {
   const error = new StoreError("TooManyRequests", "slow down", { retryAfterSeconds: 30 });
   expect(retryAfterMs(error, () => 0)).toBe(30_000);

@@ -2,7 +2,8 @@
 
 import { expect, test } from "vitest";
 import { anInformer, putMany, MINUTE } from "../../test/anInformer.ts";
-import { THING, ScriptedStore } from "../../test/scriptedStore.ts";
+import { seededRandom } from "../../test/embedded.ts";
+import { THING, type Thing, ScriptedStore } from "../../test/scriptedStore.ts";
 import { createInformer } from "./informer.ts";
 import { StoreError } from "../ports/store.ts";
 import { VirtualClock } from "../../test/clock.ts";
@@ -52,6 +53,26 @@ test.each([
   await clock.advance(MINUTE);
   expect(informer.isSynced()).toBe(true);
   expect(informer.get("default/a")?.value).toBe(1);
+});
+
+test("those whose server was away do not come back to it in the same instant", async () => {
+  const clock = new VirtualClock();
+  const store = new ScriptedStore(clock);
+  store.always.list = new StoreError("Unreachable", "away");
+  const ignore = (): void => undefined;
+  for (let seed = 1; seed <= 20; seed += 1) {
+    const random = seededRandom(seed);
+    const callbacks = { onChange: ignore, onError: ignore };
+    createInformer<Thing>({ store, resource: THING, clock, random, ...callbacks });
+  }
+  await clock.advance(10 * MINUTE);
+  store.requests.length = 0;
+  store.always = {};
+  await clock.advance(MINUTE);
+  const times = store.requestsOf("list").map(({ atMs }) => atMs);
+  expect(times).toHaveLength(20);
+  expect(new Set(times).size).toBe(20);
+  expect(Math.max(...times) - Math.min(...times)).toBeGreaterThan(1_000);
 });
 
 test.each(["list", "watch"] as const)("Retry-After on a %s is obeyed", async (verb) => {
