@@ -154,6 +154,23 @@ describe("isthmus agent", () => {
     expect(lease?.spec?.holderIdentity ?? "").toBe("");
   });
 
+  test("says in its metrics whose endpoints it does not take in, and why", async () => {
+    const { members, start, enlist } = await openFleet("east", "west");
+    const [east, west] = members;
+    for (const { cluster } of members) {
+      await installCrds({ store: cluster.client, crds: MEMBER_CRDS, clock: systemClock });
+      await enlist(cluster);
+    }
+    await west!.site.offer("web", ["10.2.0.1", "192.0.2.1"]);
+    const [eastern] = members.map(({ cluster }) => start(cluster));
+    await eventually("east imports the one", () => expectUsable(east!.site, "web", ["10.2.0.1"]));
+    await eventually("and counts the other", async () => {
+      expect((await eastern!.ask("/metrics")).split("\n")).toContain(
+        'isthmus_rejected_endpoints{cluster="west",reason="AddressNotDeclared"} 1',
+      );
+    });
+  });
+
   test("in a cluster that has not joined ends with a sentence", async () => {
     const { members, start } = await openFleet("east");
     const run = start(members[0]!.cluster);
