@@ -2,7 +2,11 @@
 
 import { Problem } from "../api/problem.ts";
 import { carryOutDeparture, type HubAccess, planDeparture } from "../controllers/departure.ts";
-import { carryOutLocalDeparture, planLocalDeparture } from "../controllers/leave.ts";
+import {
+  carryOutLocalDeparture,
+  type LocalDeparture,
+  planLocalDeparture,
+} from "../controllers/leave.ts";
 import { readMembership, writeCredential } from "../controllers/membership.ts";
 import { withoutAgent } from "../controllers/standdown.ts";
 import type { HubCredential } from "../hub/credential.ts";
@@ -116,12 +120,20 @@ async function printPlan(
     "In the cluster, for kubectl delete --ignore-not-found: isthmus leave.",
     renderDoomed(local),
   );
+  for (const line of describeReleases(plan.released)) context.out(line);
 }
 
-function tellWhatStays(
-  context: CliContext,
-  plan: Awaited<ReturnType<typeof planLocalDeparture>>,
-): void {
+/** As comments: whoever gives all of this to kubectl delete must not lose what is theirs. */
+function describeReleases(released: LocalDeparture["released"]): readonly string[] {
+  if (released.length === 0) return [];
+  const each = released.map(
+    ({ resource, ref, subresource }) =>
+      `#   ${resource.kind} ${ref.namespace}/${ref.name}${subresource === undefined ? "" : `, its ${subresource}`}`,
+  );
+  return ["# Not deleted: isthmus leave takes back only what it added, if anything, to", ...each];
+}
+
+function tellWhatStays(context: CliContext, plan: LocalDeparture): void {
   const [first] = plan.lodgers;
   if (first === undefined) return;
   warn(context, [
