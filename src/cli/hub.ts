@@ -6,12 +6,7 @@ import { type ClusterId, HUB_NAMESPACE, parseClusterId } from "../api/names.ts";
 import type { KubeObject } from "../api/object.ts";
 import { Problem } from "../api/problem.ts";
 import { installCrds } from "../controllers/crd.ts";
-import {
-  carryOutDeparture,
-  isKnown,
-  listMembers,
-  planDeparture,
-} from "../controllers/departure.ts";
+import { carryOutDeparture, isKnown, planDeparture } from "../controllers/departure.ts";
 import { placeObjects } from "../controllers/place.ts";
 import { renderHub } from "../hub/manifest/hub.ts";
 import { resourceOf } from "../hub/manifest/resource.ts";
@@ -28,6 +23,7 @@ import {
   requireServer,
   SERVER_ANNOTATION,
 } from "./jointoken.ts";
+import { listLost } from "./lost.ts";
 import { countKinds, printPlaced, printYaml, renderDoomed } from "./output.ts";
 import { renderRows } from "./table.ts";
 
@@ -109,9 +105,7 @@ export async function hubEvict(
     const chosen =
       lostForMs === undefined
         ? await requireMembers(store, ids, signal)
-        : (await listMembers(store, signal))
-            .filter(({ heardAtMs }) => context.clock.now() - heardAtMs > lostForMs)
-            .map(({ cluster }) => cluster);
+        : await listLost(context, store, lostForMs);
     if (chosen.length === 0) context.out("No member has been lost for so long.");
     for (const cluster of chosen) {
       if (flags.output === "yaml") {

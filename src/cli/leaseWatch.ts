@@ -12,7 +12,8 @@ import type { CliContext } from "./context.ts";
 
 /** A Lease of this age is worth watching. Only a reason to look twice: clocks of clusters are not compared. */
 const DOUBTFUL_MS = 15_000;
-const WATCH_MS = 13_000;
+/** Longer than an agent takes from one renewal to the next. */
+export const WATCH_MS = 13_000;
 const WATCH_EVERY_MS = 1_000;
 /** With a hub that does not always answer. */
 const BOUND_MS = 15_000;
