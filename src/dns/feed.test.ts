@@ -116,6 +116,21 @@ describe("the feed", () => {
     expect(changes.at(-1)!.serial).toBe(before + 1);
   });
 
+  test("renders the names of endpoints that did not change only once", async () => {
+    const { clock, store, changes, start } = await aWorld();
+    await store.create(SERVICE_IMPORT, HEADLESS);
+    const some = Array.from({ length: 50 }, (_, at) => ({ addresses: [`10.1.0.${at + 1}`] }));
+    const slice = await store.create(ENDPOINT_SLICE, aSlice("db", "east", some));
+    start();
+    await clock.advance(1_000);
+    const known = new Set(changes.flatMap(({ names }) => names));
+    await store.replace(ENDPOINT_SLICE, { ...slice, endpoints: some.slice(1) });
+    await clock.advance(1_000);
+    const { names } = changes.at(-1)!;
+    // The service and its port.
+    expect([names.length, names.filter((name) => !known.has(name)).length]).toEqual([51, 2]);
+  });
+
   test("tells nothing when nothing that is served changed", async () => {
     const { clock, store, told, start } = await aWorld();
     await store.create(SERVICE_IMPORT, aWebImport());

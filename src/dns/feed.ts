@@ -15,6 +15,7 @@ import { createInformer, type InformerError } from "../runtime/informer.ts";
 import type { ZoneOptions } from "./records.ts";
 import {
   namespaceOwner,
+  type RenderMemory,
   renderNamespace,
   renderService,
   renderZone,
@@ -58,6 +59,8 @@ export function startFeed(options: FeedOptions): Feed {
   const dirty = new Map<string, Task>();
   /** By owner: what is not there need not be told away, and what is the same not told again. */
   const told = new Map<string, Change>();
+  /** By the key of a service. */
+  const memories = new Map<string, RenderMemory>();
   const lastErrors = new Map<Resource, string>();
   let timer: Timer | undefined;
   let serial = options.serial;
@@ -161,8 +164,13 @@ export function startFeed(options: FeedOptions): Feed {
     const serviceImport = imports.get(key);
     if (serviceImport !== undefined) {
       const objects = { serviceImport, slices: slices.byIndex("import", key).map(unpackSlice) };
-      return renderService(objects, zone);
+      const memory = memories.get(key) ?? { names: new Map() };
+      const change = renderService(objects, zone, memory);
+      if (memory.names.size > 0) memories.set(key, memory);
+      else memories.delete(key);
+      return change;
     }
+    memories.delete(key);
     const slash = key.indexOf("/");
     return { owner: serviceOwner(key.slice(0, slash), key.slice(slash + 1)), names: [] };
   }
@@ -222,6 +230,7 @@ function isSameChange(before: Change, after: Change): boolean {
 }
 
 function isSameName(before: RenderedName, after: RenderedName): boolean {
+  if (before === after) return true;
   return (
     isSame(before.name, after.name) &&
     before.answers.length === after.answers.length &&

@@ -41,6 +41,8 @@ export interface NamedRecords {
   readonly name: string;
   /** Empty: the name exists and has no records. */
   readonly sets: readonly RecordSet[];
+  /** All that the sets are made of: with the same they are the same, and need not even be made. */
+  readonly content?: readonly (number | string)[];
 }
 
 /** One set per family that is there, each address once, in the order given. */

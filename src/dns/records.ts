@@ -16,7 +16,7 @@ import { listGroup, listSets } from "./group.ts";
 import { isPlainLabel, spellName } from "./name.ts";
 import { type NamedRecords, planAddressSets } from "./recordSet.ts";
 import { listScoped } from "./scoped.ts";
-import { MOST_SERVERS, readPort } from "./srv.ts";
+import { MOST_SERVERS, type Port, readPort } from "./srv.ts";
 
 export type { Place };
 
@@ -110,5 +110,27 @@ function listPods(addresses: readonly ReadyAddress[]): readonly NamedRecords[] {
     else pod.push(address);
   }
   const most = Math.min(MOST_SERVERS, Math.floor(MOST_RECORDS / pods.size));
-  return Array.from(pods, ([name, those]) => ({ name, sets: listSets(those, most) }));
+  const spellPorts = rememberPorts();
+  return Array.from(pods, ([name, those]) => {
+    const offers = those.reduce((sum, { ports }) => sum + ports.length, 0);
+    const about = those.flatMap(({ address, ports }) => [...address.words, spellPorts(ports)]);
+    return {
+      name,
+      // How many there may be is of no matter to one that has fewer: it changes with every endpoint that comes or goes.
+      content: [Math.min(most, offers), ...about],
+      get sets() {
+        return listSets(those, most);
+      },
+    };
+  });
+}
+
+/** All endpoints of a slice have the same list. */
+function rememberPorts(): (ports: readonly Port[]) => string {
+  const known = new Map<readonly Port[], string>();
+  return (ports) => {
+    const text = known.get(ports) ?? JSON.stringify(ports);
+    known.set(ports, text);
+    return text;
+  };
 }

@@ -38,9 +38,25 @@ export function renderNamespace(namespace: string, options: ZoneOptions): Change
   return { owner: namespaceOwner(namespace), names };
 }
 
-export function renderService(objects: ServiceObjects, options: ZoneOptions): Change {
+/** Of one service with the same options: what was rendered last, by name. */
+export interface RenderMemory {
+  names: ReadonlyMap<string, Remembered>;
+}
+
+interface Remembered {
+  readonly content: readonly (number | string)[];
+  /** One for each zone. */
+  readonly rendered: readonly RenderedName[];
+}
+
+/** One endpoint of a thousand changes: the names of the others are the very ones that `memory` has of the last time. */
+export function renderService(
+  objects: ServiceObjects,
+  options: ZoneOptions,
+  memory?: RenderMemory,
+): Change {
   const { namespace = "", name = "" } = objects.serviceImport.metadata;
-  const names = renderNames(listServiceRecords(objects, options), options);
+  const names = renderNames(listServiceRecords(objects, options), options, memory);
   return { owner: serviceOwner(namespace, name), names };
 }
 
@@ -57,16 +73,42 @@ export function namespaceOwner(namespace: string): string {
 function renderNames(
   records: readonly NamedRecords[],
   { zones, ttlSeconds }: ZoneOptions,
+  memory: RenderMemory = { names: new Map() },
 ): readonly RenderedName[] {
   const addresses = new Map<AddressSet, RenderedAnswer>();
   // Whoever failed halfway left something here.
   writer.take();
-  return zones.flatMap((text): readonly RenderedName[] => {
+  const renderers = zones.flatMap((text) => {
     const zone = encodeName(text);
-    if (zone === undefined) return [];
-    const renderer = new ZoneRenderer(zone, ttlSeconds, addresses);
-    return records.flatMap((one) => renderer.render(one) ?? []);
+    return zone === undefined ? [] : new ZoneRenderer(zone, ttlSeconds, addresses);
   });
+  const remembered = new Map<string, Remembered>();
+  const names = records.flatMap((one): readonly RenderedName[] => {
+    const { name, content } = one;
+    const known = memory.names.get(name);
+    const isKnown =
+      content !== undefined && known !== undefined && isSameContent(content, known.content);
+    const rendered = isKnown ? known.rendered : renderAll(renderers, one);
+    if (content !== undefined) remembered.set(name, { content, rendered });
+    return rendered;
+  });
+  memory.names = remembered;
+  return names;
+}
+
+/** The sets are asked for once: they may be made only then, and are known again in the next zone by being the same. */
+function renderAll(
+  renderers: readonly ZoneRenderer[],
+  { name, sets }: NamedRecords,
+): readonly RenderedName[] {
+  return renderers.flatMap((renderer) => renderer.render({ name, sets }) ?? []);
+}
+
+function isSameContent(
+  left: readonly (number | string)[],
+  right: readonly (number | string)[],
+): boolean {
+  return left.length === right.length && left.every((one, at) => one === right[at]);
 }
 
 class ZoneRenderer {
