@@ -30,8 +30,11 @@ const NAME_MAX_LENGTH = 253;
 const LABEL = `[a-z0-9]([-a-z0-9]{0,${LABEL_MAX_LENGTH - 2}}[a-z0-9])?`;
 const SERVICE_SHARE_NAME_MAX_LENGTH = 2 * LABEL_MAX_LENGTH + 1;
 
+/** No text of ours has others, and of these a length is one in bytes too: what is read at once stays small. */
+const ASCII = "^[!-~]*$";
+
 function word(description: string) {
-  return Type.String({ description, maxLength: WORD_MAX_LENGTH });
+  return Type.String({ description, maxLength: WORD_MAX_LENGTH, pattern: ASCII });
 }
 
 function portNumber(description: string) {
@@ -43,6 +46,7 @@ const PROTOCOL = word("TCP, UDP or SCTP. TCP when left out.");
 const APP_PROTOCOL = Type.String({
   description: "A hint at what is spoken on this port, such as http or kubernetes.io/h2c.",
   maxLength: 317,
+  pattern: ASCII,
 });
 
 const SERVICE_PORT = Type.Object(
@@ -160,7 +164,7 @@ const ENDPOINT_PORT = Type.Object(
 
 const ENDPOINT = Type.Object(
   {
-    addresses: Type.Array(Type.String({ minLength: 2, maxLength: 45 }), {
+    addresses: Type.Array(Type.String({ minLength: 2, maxLength: 45, pattern: ASCII }), {
       description:
         "The endpoint's address. Others accept it only inside the pod ranges declared for the cluster.",
       minItems: 1,
@@ -196,6 +200,7 @@ const ENDPOINT_SHARE_SCHEMA = Type.Object(
             "Name of the source EndpointSlice. The name of this object holds its digest.",
           minLength: 1,
           maxLength: NAME_MAX_LENGTH,
+          pattern: ASCII,
         }),
         addressType: word("IPv4 or IPv6."),
         ports: Type.Array(ENDPOINT_PORT, {

@@ -87,6 +87,7 @@ export interface Informer<R> {
 }
 
 const NO_ANSWER = ["Unreachable", "Timeout", "Unavailable", "Internal"] as const;
+/** At first: a page that is too large to be read is asked for a quarter at a time from then on. */
 const PAGE_LIMIT = 500;
 const BACKOFF = { baseMs: 500, capMs: 30_000 };
 const HEALTHY_MS = 60_000;
@@ -130,6 +131,7 @@ export function createInformer<T extends KubeObject>(
   let resumeAt: string | undefined;
   const failures = { answered: 0, unanswered: 0 };
   let expiriesInARow = 0;
+  let pageLimit = PAGE_LIMIT;
   let hasRecovered = true;
   /** How it failed since the server last answered. */
   const told = new Set<string>();
@@ -181,6 +183,8 @@ export function createInformer<T extends KubeObject>(
         next = page.continue === "" ? undefined : page.continue;
       } while (next !== undefined);
     } catch (error) {
+      // For good: objects that were large once may be again, and no page of theirs was ever read.
+      if (isStoreError(error, "TooLarge") && !isListedWhole()) pageLimit = Math.ceil(pageLimit / 4);
       expiriesInARow = isStoreError(error, "Gone") ? expiriesInARow + 1 : 0;
       return failed("list", error);
     }
@@ -192,12 +196,15 @@ export function createInformer<T extends KubeObject>(
     return 0;
   }
 
+  function isListedWhole(): boolean {
+    return expiriesInARow >= EXPIRIES_BEFORE_WHOLE_LIST;
+  }
+
   function readPage(next: string | undefined): Promise<ListPage<T>> {
-    const whole = expiriesInARow >= EXPIRIES_BEFORE_WHOLE_LIST;
     return runBounded({ clock, boundMs: PAGE_BOUND_MS, stop: stopping.signal }, (signal) =>
       store.list(resource, {
         ...scope,
-        ...(!whole && { limit: PAGE_LIMIT }),
+        ...(!isListedWhole() && { limit: pageLimit }),
         ...(next !== undefined && { continue: next }),
         signal,
       }),

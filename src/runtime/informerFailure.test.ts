@@ -207,6 +207,41 @@ test("pages that expire in the midst restart the list; if they always do, it is 
   ]);
 });
 
+test("a page that is too large to be read is asked for a quarter at a time, and so is every page from then on", async () => {
+  const tooLarge = new StoreError("TooLarge", "the answer is larger than 256 MiB");
+  const { clock, store, informer } = anInformer((store) => {
+    putMany(store, 40);
+    store.faults.list.push("ok", tooLarge, tooLarge);
+    store.pageSize = 32;
+  });
+  await clock.advance(MINUTE);
+  expect(informer.isSynced()).toBe(true);
+  expect(informer.list()).toHaveLength(40);
+  store.compact();
+  store.endWatches(new StoreError("Gone", "too old", { status: 410 }));
+  await clock.advance(MINUTE);
+  const limits = store.requestsOf("list").map(({ options }) => options.limit);
+  expect(limits).toEqual([500, 500, 125, 32, 32, 32, 32]);
+});
+
+test("pages of one object are the smallest, and a whole list that is too large makes no page smaller", async () => {
+  const { clock, store } = anInformer((store) => {
+    store.always.list = new StoreError("TooLarge", "the answer is larger than 256 MiB");
+  });
+  await clock.advance(5 * MINUTE);
+  const limits = store.requestsOf("list").map(({ options }) => options.limit);
+  expect(limits.slice(0, 8)).toEqual([500, 125, 32, 8, 2, 1, 1, 1]);
+
+  const expiring = anInformer((store) => {
+    const gone = new StoreError("Gone", "too old", { status: 410 });
+    const tooLarge = new StoreError("TooLarge", "the answer is larger than 256 MiB");
+    store.faults.list.push(gone, gone, tooLarge);
+  });
+  await expiring.clock.advance(MINUTE);
+  const asked = expiring.store.requestsOf("list").map(({ options }) => options.limit);
+  expect(asked).toEqual([500, 500, undefined, 500]);
+});
+
 test("a server that was away for long, and that refuses, stalls and has forgotten us when it is back, is soon followed again", async () => {
   const { clock, store, informer } = anInformer();
   await clock.advance(0);

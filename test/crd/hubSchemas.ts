@@ -128,6 +128,7 @@ export function describeHubSchemas(bench: CrdBench): void {
       ["a time that is none", { ...share, exportedAt: "noon" }],
       ["no type", { ...share, type: undefined }],
       ["a word that is too long", { ...share, type: "x".repeat(64) }],
+      ["a word that is not ASCII", { ...share, type: "é" }],
       ["no ports", { ...share, ports: undefined }],
       ["a port without a number", { ...share, ports: [{ name: "http" }] }],
       ["a port of number 0", { ...share, ports: [{ port: 0 }] }],
@@ -153,6 +154,9 @@ export function describeHubSchemas(bench: CrdBench): void {
       ["two addresses", { ...slice, endpoints: [{ addresses: ["10.1.0.7", "10.1.0.8"] }] }],
       ["an address that is too long", { ...slice, endpoints: [{ addresses: ["1".repeat(46)] }] }],
       ["a zone that is too long", { ...slice, endpoints: [{ ...endpoint, zone: "x".repeat(64) }] }],
+      ["a zone that is not ASCII", { ...slice, endpoints: [{ ...endpoint, zone: "zürich" }] }],
+      ["a host name that is not ASCII", { ...slice, endpoints: [{ ...endpoint, hostname: "ü" }] }],
+      ["an address that is not ASCII", { ...slice, endpoints: [{ addresses: ["1０"] }] }],
       [
         "a readiness in words",
         { ...slice, endpoints: [{ ...endpoint, conditions: { ready: "yes" } }] },
