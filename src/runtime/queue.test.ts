@@ -2,8 +2,8 @@
 
 import * as fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
-import { VirtualClock } from "../../test/clock.ts";
-import { sleep } from "../ports/clock.ts";
+import { settle, VirtualClock } from "../../test/clock.ts";
+import { type Clock, sleep } from "../ports/clock.ts";
 import { StoreError } from "../ports/store.ts";
 import { createQueue, type Failure, type Outcome, type QueueOptions } from "./queue.ts";
 
@@ -55,6 +55,42 @@ test("adding never runs the handler on the caller's stack", async () => {
   expect(runs).toEqual([]);
   await clock.advance(0);
   expect(runs).toHaveLength(1);
+});
+
+test("a sweep of keys that wait for nothing leaves timers their turn", async () => {
+  const virtual = new VirtualClock();
+  let workedMs = 0;
+  const clock: Clock = {
+    now: () => virtual.now() + workedMs,
+    monotonic: () => virtual.monotonic() + workedMs,
+    schedule: (delayMs, callback) => virtual.schedule(delayMs, callback),
+  };
+  const { queue, runs } = aQueue(
+    async () => {
+      workedMs += 0.5;
+      return "done";
+    },
+    { clock },
+  );
+  const runsAtTurns: number[] = [];
+  const tick = (): void => {
+    runsAtTurns.push(runs.length);
+    if (runs.length < 2_000) clock.schedule(0, tick);
+  };
+  for (let key = 0; key < 2_000; key++) queue.add(`key-${key}`);
+  clock.schedule(0, tick);
+  await virtual.advance(0);
+  expect(runs).toHaveLength(2_000);
+  const between = runsAtTurns.map((count, at) => count - (runsAtTurns[at - 1] ?? 0));
+  expect(Math.max(...between)).toBe(40);
+});
+
+test("a sweep that takes no time is done in one turn", async () => {
+  const { clock, queue, runs } = aQueue(done);
+  for (let key = 0; key < 2_000; key++) queue.add(`key-${key}`);
+  await settle();
+  expect(runs).toHaveLength(2_000);
+  expect(clock.pendingTimers).toBe(0);
 });
 
 test("before start, keys are kept and not worked on", async () => {

@@ -19,7 +19,9 @@
 // 7. At most `maxKeys` distinct keys are held, whether waiting, delayed or running. Past that, new keys are refused, loudly
 //    (`onOverflow`), and the queue owes a pass over `keys()`: as places become free it pulls all of them in, one by
 //    one. A pass starts after the refusal, so every refused key that still matters is in it: nothing is lost.
-// 8. `stop` starts nothing more, aborts the signal of the running handlers and waits for them, within a bound.
+// 8. Handlers that wait for nothing leave timers and sockets a turn now and then: a sweep over thousands of keys must not keep
+//    a Lease from being renewed.
+// 9. `stop` starts nothing more, aborts the signal of the running handlers and waits for them, within a bound.
 
 import { setMaxListeners } from "node:events";
 import type { Clock, Random, Timer } from "../ports/clock.ts";
@@ -107,6 +109,8 @@ interface Entry {
 }
 
 const DEFAULT_BACKOFF: BackoffPolicy = { baseMs: 5, capMs: 1_000_000 };
+/** So much work between two turns. */
+const TURN_AFTER_MS = 20;
 
 export function createQueue(options: QueueOptions): WorkQueue {
   const { clock, random, handler, metrics } = options;
@@ -122,7 +126,10 @@ export function createQueue(options: QueueOptions): WorkQueue {
   setMaxListeners(0, abort.signal);
   let started = false;
   let dispatchIsDue = false;
-  let tokenTimer: Timer | undefined;
+  /** Nothing is started until then. */
+  let pauseTimer: Timer | undefined;
+  /** Spent in handlers before they first awaited anything, since the last turn: there they look and plan. */
+  let busyMs = 0;
   let retries = 0;
   let overflows = 0;
   /** Something was refused since the last pass began. */
@@ -204,22 +211,31 @@ export function createQueue(options: QueueOptions): WorkQueue {
 
   /** Asked before every start: a handler runs up to its first await right away, and may stop the queue. */
   function mayStart(): boolean {
-    return !stopping && tokenTimer === undefined && running.size < workers && waiting.size() > 0;
+    return !stopping && pauseTimer === undefined && running.size < workers && waiting.size() > 0;
   }
 
   function dispatch(): void {
     while (mayStart()) {
+      if (busyMs >= TURN_AFTER_MS) {
+        busyMs = 0;
+        pause(0);
+        return;
+      }
       const tokenInMs = bucket?.take() ?? 0;
       if (tokenInMs > 0) {
-        tokenTimer = clock.schedule(tokenInMs, () => {
-          tokenTimer = undefined;
-          dispatch();
-        });
+        pause(tokenInMs);
         return;
       }
       const entry = waiting.shift();
       if (entry !== undefined) void work(entry);
     }
+  }
+
+  function pause(ms: number): void {
+    pauseTimer = clock.schedule(ms, () => {
+      pauseTimer = undefined;
+      dispatch();
+    });
   }
 
   async function work(entry: Entry): Promise<void> {
@@ -248,7 +264,10 @@ export function createQueue(options: QueueOptions): WorkQueue {
 
   async function runHandler(key: string): Promise<{ outcome: Outcome } | { error: unknown }> {
     try {
-      const outcome = await handler(key, abort.signal);
+      const startedMs = clock.monotonic();
+      const ending = handler(key, abort.signal);
+      busyMs += clock.monotonic() - startedMs;
+      const outcome = await ending;
       if (outcome !== "done" && !(outcome.afterMs >= 0 && outcome.afterMs < Infinity)) {
         throw new RangeError(`a handler asked to be called again after ${outcome.afterMs} ms`);
       }
@@ -308,7 +327,7 @@ export function createQueue(options: QueueOptions): WorkQueue {
 
   async function drain(): Promise<readonly string[]> {
     stopping = true;
-    tokenTimer?.cancel();
+    pauseTimer?.cancel();
     for (const { key, state } of entries.values()) {
       if (state.is === "delayed") state.timer.cancel();
       if (state.is !== "running") entries.delete(key);
