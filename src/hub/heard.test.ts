@@ -37,17 +37,33 @@ test("who was not heard for ten seconds is no longer current, and is again when 
   expect(heard.isCurrent(EAST)).toBe(true);
 });
 
-test("who is publishing is not current, but for no longer than ten minutes", async () => {
-  const { clock, heard } = listen();
-  heard.renewed(EAST, PUBLISHING, false);
-  expect(heard.isCurrent(EAST)).toBe(false);
+test("who is publishing is not current, but for no longer than ten minutes, whose end is told", async () => {
+  const { clock, told, heard } = listen();
   heard.renewed(EAST, RENEWED, false);
-  expect(heard.isCurrent(EAST)).toBe(true);
+  await clock.advance(5_000);
   for (let seconds = 0; seconds < 600; seconds += 5) {
     heard.renewed(EAST, PUBLISHING, false);
     expect(heard.isCurrent(EAST)).toBe(false);
     await clock.advance(5_000);
   }
+  told.length = 0;
+  heard.renewed(EAST, PUBLISHING, false);
+  expect(heard.isCurrent(EAST)).toBe(true);
+  await clock.advance(5_000);
+  heard.renewed(EAST, PUBLISHING, false);
+  await clock.advance(5_000);
+  expect(told).toHaveLength(1);
+});
+
+test("who begins and ends publishing for ever is soon current throughout, and no longer told of", async () => {
+  const { clock, told, heard } = listen();
+  for (let times = 0; times < 1_000; times += 1) {
+    heard.renewed(EAST, PUBLISHING, false);
+    await clock.advance(2_000);
+    heard.renewed(EAST, RENEWED, false);
+    await clock.advance(2_000);
+  }
+  expect(told.length).toBeLessThanOrEqual(61);
   heard.renewed(EAST, PUBLISHING, false);
   expect(heard.isCurrent(EAST)).toBe(true);
 });

@@ -4,6 +4,7 @@
 import type { ClusterId } from "../api/names.ts";
 import { DEFAULT_LIVENESS } from "../core/liveness.ts";
 import type { Clock, Timer } from "../ports/clock.ts";
+import { awaitedForMs, type Conduct, noteConduct } from "./patience.ts";
 
 /** What is kept of a Lease. Its times are the member's own and compared with nothing but each other. */
 export interface LeaseRecord {
@@ -27,14 +28,14 @@ export interface Heard {
 interface Record {
   heardAtMs: number;
   hasRenewed: boolean;
-  /** Undefined: it has published all it has. */
-  publishingSinceMs: number | undefined;
+  /** In order: it has published all it has. */
+  conduct: Conduct;
+  /** When it was last heard: patience may have ended since. */
+  wasCurrent: boolean;
 }
 
 /** A few renewals long. */
 const LATELY_MS = DEFAULT_LIVENESS.unreadyAfterMs / 2;
-/** A member that never ends publishing must not hold up the others for ever. */
-const PATIENCE_MS = 10 * 60_000;
 /** Members are heard one after the other: who waits for them is told once for several. */
 const TELL_AFTER_MS = 1_000;
 
@@ -52,9 +53,7 @@ export function createHeard(options: {
     if (record === undefined || !record.hasRenewed) return false;
     const nowMs = clock.monotonic();
     if (nowMs - record.heardAtMs >= LATELY_MS) return false;
-    return (
-      record.publishingSinceMs === undefined || nowMs - record.publishingSinceMs >= PATIENCE_MS
-    );
+    return awaitedForMs(record.conduct, nowMs) === 0;
   }
 
   function isHeard(cluster: ClusterId): boolean {
@@ -72,13 +71,16 @@ export function createHeard(options: {
     renewed(cluster, { isPublishing }, isFirst) {
       const nowMs = clock.monotonic();
       const before = records.get(cluster);
-      const was = [isHeard(cluster), isCurrent(cluster)];
-      records.set(cluster, {
+      const was = [isHeard(cluster), before?.wasCurrent === true && isCurrent(cluster)];
+      const record = {
         heardAtMs: nowMs,
         hasRenewed: before?.hasRenewed === true || !isFirst,
-        publishingSinceMs: isPublishing ? (before?.publishingSinceMs ?? nowMs) : undefined,
-      });
-      const now = [isHeard(cluster), isCurrent(cluster)];
+        conduct: noteConduct(before?.conduct, !isPublishing, nowMs),
+        wasCurrent: false,
+      };
+      records.set(cluster, record);
+      record.wasCurrent = isCurrent(cluster);
+      const now = [isHeard(cluster), record.wasCurrent];
       if (now.some((is, index) => is && was[index] === false)) tell();
     },
     heardAtMs: (cluster) => records.get(cluster)?.heardAtMs,

@@ -3,9 +3,11 @@ import { LEASE } from "../api/builtin.ts";
 import { CLUSTER_MEMBER } from "../api/isthmus.ts";
 import { HUB_NAMESPACE, memberNamespace } from "../api/names.ts";
 import { VERSION } from "../api/version.ts";
+import { formatMicroTime } from "../ports/clock.ts";
 import type { Hub } from "../ports/hub.ts";
 import { type HubAgent, HubWorld, POD_RANGES } from "../../test/hubWorld.ts";
 import { aContribution, aShare, id, WEB } from "../../test/shares.ts";
+import { renderHolder } from "./heard.ts";
 
 const EAST = id("east");
 const WEST = id("west");
@@ -30,6 +32,24 @@ const memberRef = (name: string) => ({ namespace: memberNamespace(id(name)), nam
 const namesOf = (hub: Hub) => hub.members().map(({ cluster }) => cluster);
 const memberOf = (hub: Hub, name: string) =>
   hub.members().find(({ cluster }) => cluster === id(name));
+
+async function saySynced(name: string, isSynced: boolean): Promise<void> {
+  const member = await world.admin.get(CLUSTER_MEMBER, memberRef(name));
+  const [condition] = member?.status?.conditions ?? [];
+  const conditions = [{ ...condition!, status: isSynced ? "True" : "False" } as const];
+  const status = { ...member!.status, conditions };
+  await world.admin.replace(CLUSTER_MEMBER, { ...member!, status }, { subresource: "status" });
+}
+
+async function renew(name: string, isPublishing: boolean): Promise<void> {
+  const lease = await world.admin.get(LEASE, { namespace: HUB_NAMESPACE, name });
+  const renewTime = formatMicroTime(world.clock.now());
+  const holderIdentity = renderHolder(id(name), isPublishing);
+  await world.admin.replace(LEASE, {
+    ...lease!,
+    spec: { ...lease!.spec, renewTime, holderIdentity },
+  });
+}
 
 async function publishAll(): Promise<void> {
   await east.hub.publish(web("east"));
@@ -66,6 +86,31 @@ describe("members", () => {
     await world.pass(100);
     expect(memberOf(west.hub, "north")?.isComplete).toBe(true);
     expect(west.heard).toContain("members");
+  });
+
+  test("that are in order by turns, here and there, hold up nobody for more than twenty minutes in an hour", async () => {
+    await publishAll();
+    let completeSeconds = 0;
+    for (let at = 0; at < 360; at += 1) {
+      await saySynced("east", at % 2 === 0);
+      await renew("east", at % 2 === 0);
+      await world.pass(9);
+      const member = memberOf(west.hub, "east");
+      if (member?.isComplete === true && member.isCurrent) completeSeconds += 10;
+      await world.pass(1);
+    }
+    expect(completeSeconds).toBeGreaterThanOrEqual(40 * 60);
+  });
+
+  test("that change their mind at every moment soon have nothing looked at again", async () => {
+    await publishAll();
+    west.heard.length = 0;
+    for (let at = 0; at < 300; at += 1) {
+      await saySynced("east", at % 2 === 1);
+      await world.pass(1);
+    }
+    expect(west.heard.filter((what) => what === "members").length).toBeLessThanOrEqual(121);
+    expect(memberOf(west.hub, "east")?.isComplete).toBe(true);
   });
 
   test("of whom something else is declared are told of, and believed at once", async () => {

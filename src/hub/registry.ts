@@ -21,6 +21,7 @@ import type { Clock, Random, Timer } from "../ports/clock.ts";
 import type { HubMember } from "../ports/hub.ts";
 import type { Store } from "../ports/store.ts";
 import { createHeard, isPublishing, type LeaseRecord } from "./heard.ts";
+import { awaitedForMs, type Conduct, noteConduct } from "./patience.ts";
 import { createInformer, type Informer, type InformerError } from "../runtime/informer.ts";
 
 export const SYNCED = "Synced";
@@ -63,15 +64,15 @@ interface MemberRecord {
   seenAtMs: number;
   /** As it last said: a hub that lost its ClusterMember has not heard that it is back in use. */
   isDrained: boolean;
-  /** Undefined: it has published all it has. */
-  incompleteSinceMs: number | undefined;
+  /** In order: it has published all it has. */
+  conduct: Conduct;
   missingSinceMs: number;
   /** It went missing together with most others. */
   isLostByHub: boolean;
   timer: Timer | undefined;
 }
 
-/** A member that never gets ready must not hold up the others for ever; nor must a hub that lost most of them. */
+/** A hub that lost most members must not hold up the others for ever. */
 const PATIENCE_MS = 10 * 60_000;
 /**
  * When the hub was away for all, the others wait twenty seconds for a member to be heard again: it must notice the return
@@ -140,9 +141,7 @@ export function createRegistry(options: RegistryOptions): Registry {
       declaration: isDeclaredAnew ? compileDeclaration(member.spec) : record.declaration,
       seenAtMs: isNew ? nowMs : record.seenAtMs,
       isDrained: member.status?.drained !== undefined,
-      incompleteSinceMs: hasSynced(member)
-        ? undefined
-        : ((isNew ? undefined : record.incompleteSinceMs) ?? nowMs),
+      conduct: noteConduct(isNew ? undefined : record.conduct, hasSynced(member), nowMs),
       missingSinceMs: 0,
       isLostByHub: false,
       timer: undefined,
@@ -156,8 +155,7 @@ export function createRegistry(options: RegistryOptions): Registry {
 
   function awaitCompletion(record: MemberRecord): void {
     if (isComplete(record)) return;
-    const waitedMs = clock.monotonic() - (record.incompleteSinceMs ?? 0);
-    record.timer = clock.schedule(PATIENCE_MS - waitedMs, onMembers);
+    record.timer = clock.schedule(awaitedForMs(record.conduct, clock.monotonic()), onMembers);
   }
 
   function miss(cluster: ClusterId): void {
@@ -204,10 +202,8 @@ export function createRegistry(options: RegistryOptions): Registry {
     heard.forget(cluster);
   }
 
-  function isComplete({ member, incompleteSinceMs }: MemberRecord): boolean {
-    if (member === undefined) return false;
-    if (incompleteSinceMs === undefined) return true;
-    return clock.monotonic() - incompleteSinceMs >= PATIENCE_MS;
+  function isComplete({ member, conduct }: MemberRecord): boolean {
+    return member !== undefined && awaitedForMs(conduct, clock.monotonic()) === 0;
   }
 
   return {
