@@ -258,9 +258,12 @@ describe("whatever comes in", () => {
 
 describe("a member that shares too much", () => {
   const key = (name: string): ServiceKey => serviceKey({ namespace: "shop", name });
-  const limits = { sharesPerService: 3, services: 4, shares: 6 };
-  const leftOut = (services: Readonly<Record<string, number>>) => {
-    const entries = Object.entries(services).map(([name, n]) => [key(name), n] as const);
+  const limits = { sharesPerService: 3, services: 4, shares: 6, endpoints: 10 };
+  const leftOut = (services: Readonly<Record<string, number | readonly [number, number]>>) => {
+    const entries = Object.entries(services).map(([name, size]) => {
+      const [endpointShares, endpoints] = typeof size === "number" ? [size, 0] : size;
+      return [key(name), { endpointShares, endpoints }] as const;
+    });
     return limitServices({ cluster: id("west"), services: new Map(entries) }, limits);
   };
 
@@ -282,11 +285,23 @@ describe("a member that shares too much", () => {
     expect([...leftOut({ a: 3, b: 3, c: 1 }).leftOut]).toEqual([key("c")]);
   });
 
+  test("has services left out when their endpoints are too many together, however few the slices", () => {
+    expect([...leftOut({ b: [1, 4], a: [1, 6] }).leftOut]).toEqual([]);
+    const { leftOut: out, rejections } = leftOut({ c: 0, b: [1, 5], a: [1, 6] });
+    expect([...out]).toEqual([key("b"), key("c")]);
+    expect(rejections[0]?.message).toContain("10 endpoints");
+  });
+
   test("pays for no more slices of a service than are taken in of one", () => {
     expect([...leftOut({ a: 99, b: 99 }).leftOut]).toEqual([]);
   });
 
   test("may share as much as is written", () => {
-    expect(ADMISSION_LIMITS).toEqual({ sharesPerService: 100, services: 5_000, shares: 10_000 });
+    expect(ADMISSION_LIMITS).toEqual({
+      sharesPerService: 100,
+      services: 5_000,
+      shares: 10_000,
+      endpoints: 100_000,
+    });
   });
 });

@@ -44,12 +44,15 @@ export interface AdmissionLimits {
   readonly services: number;
   /** EndpointShares of one member for all its services. */
   readonly shares: number;
+  /** Endpoints of one member in all of them. */
+  readonly endpoints: number;
 }
 
 export const ADMISSION_LIMITS: AdmissionLimits = {
   sharesPerService: 100,
   services: 5_000,
   shares: 10_000,
+  endpoints: 100_000,
 };
 
 export interface AdmissionContext {
@@ -165,6 +168,12 @@ function judgeAddress(
   return declaration.pods.some(isIn) ? undefined : "AddressNotDeclared";
 }
 
+/** How much of one service a member shares. */
+export interface ServiceSize {
+  readonly endpointShares: number;
+  readonly endpoints: number;
+}
+
 /**
  * A member with more than it may share: which of its services are left out, and what to say of each of them. The first by
  * name stay, so that every cluster leaves out the same.
@@ -172,25 +181,21 @@ function judgeAddress(
 export function limitServices(
   member: {
     readonly cluster: ClusterId;
-    /** How many EndpointShares each of its services has. */
-    readonly services: ReadonlyMap<ServiceKey, number>;
+    readonly services: ReadonlyMap<ServiceKey, ServiceSize>;
   },
   limits: AdmissionLimits = ADMISSION_LIMITS,
 ): { readonly leftOut: ReadonlySet<ServiceKey>; readonly rejections: readonly Rejection[] } {
   const { cluster, services } = member;
-  const cost = (shares: number): number => Math.min(shares, limits.sharesPerService);
-  let total = 0;
-  for (const shares of services.values()) total += cost(shares);
-  if (services.size <= limits.services && total <= limits.shares) {
-    return { leftOut: NOTHING, rejections: NONE };
-  }
   const ordered = [...services].toSorted(([a], [b]) => compareText(a, b));
   let shares = 0;
-  const end = ordered.findIndex(([, more], at) => {
-    shares += cost(more);
-    return at >= limits.services || shares > limits.shares;
+  let endpoints = 0;
+  const end = ordered.findIndex(([, size], at) => {
+    shares += Math.min(size.endpointShares, limits.sharesPerService);
+    endpoints += size.endpoints;
+    return at >= limits.services || shares > limits.shares || endpoints > limits.endpoints;
   });
-  const message = `Cluster "${cluster}" shares more than ${limits.services} services or ${limits.shares} slices of endpoints; what comes later by name, as this service does, is left out. Export fewer services there.`;
+  if (end === -1) return { leftOut: NOTHING, rejections: NONE };
+  const message = `Cluster "${cluster}" shares more than ${limits.services} services, ${limits.shares} slices of endpoints or ${limits.endpoints} endpoints; what comes later by name, as this service does, is left out. Export fewer services there.`;
   return {
     leftOut: new Set(ordered.slice(end).map(([service]) => service)),
     rejections: [{ cluster, reason: "TooMany", count: 1, message }],

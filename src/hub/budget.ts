@@ -7,18 +7,14 @@ import {
   type AdmissionLimits,
   limitServices,
   type Rejection,
+  type ServiceSize,
 } from "../core/admission.ts";
 import type { Clock, Timer } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 
 export interface Budget {
-  /** A ServiceShare, or an EndpointShare, came (1) or went (-1). */
-  count(share: {
-    readonly cluster: ClusterId;
-    readonly service: ServiceKey;
-    readonly endpointShares: 0 | 1;
-    readonly change: 1 | -1;
-  }): void;
+  /** What came of a service, less what went. */
+  count(change: Size & { readonly cluster: ClusterId; readonly service: ServiceKey }): void;
   /** Anything at all is on the hub of this member. */
   hasShares(cluster: ClusterId): boolean;
   /** Why the service is left out; empty when it is not. */
@@ -26,10 +22,14 @@ export interface Budget {
   stop(): void;
 }
 
+interface Size extends ServiceSize {
+  /** ServiceShares and EndpointShares. */
+  readonly objects: number;
+}
+
 interface Counts {
-  /** Objects of each service, and how many of them are EndpointShares. */
-  readonly services: Map<ServiceKey, { objects: number; endpointShares: number }>;
-  endpointShares: number;
+  readonly services: Map<ServiceKey, Size>;
+  total: Size;
   leftOut: Set<ServiceKey>;
   reported: readonly Rejection[];
   timer: Timer | undefined;
@@ -38,6 +38,7 @@ interface Counts {
 /** To judge is to sort everything the member has: a flood of changes must not make us do it for each. */
 const JUDGE_EVERY_MS = 1_000;
 const NONE: readonly Rejection[] = [];
+const NOTHING: Size = { objects: 0, endpointShares: 0, endpoints: 0 };
 
 export function createBudget(options: {
   readonly clock: Clock;
@@ -50,9 +51,7 @@ export function createBudget(options: {
   const members = new Map<ClusterId, Counts>();
 
   function judge(cluster: ClusterId, counts: Counts): void {
-    const services = new Map(
-      [...counts.services].map(([service, { endpointShares }]) => [service, endpointShares]),
-    );
+    const { services } = counts;
     const { leftOut, rejections } = limitServices({ cluster, services }, limits);
     const before = counts.leftOut;
     counts.leftOut = new Set(leftOut);
@@ -69,7 +68,11 @@ export function createBudget(options: {
 
   /** At once when it first has too much, then no more than once in a while. */
   function review(cluster: ClusterId, counts: Counts): void {
-    const isOver = counts.services.size > limits.services || counts.endpointShares > limits.shares;
+    const { services, total } = counts;
+    const isOver =
+      services.size > limits.services ||
+      total.endpointShares > limits.shares ||
+      total.endpoints > limits.endpoints;
     if (counts.timer !== undefined || (!isOver && counts.leftOut.size === 0)) return;
     if (counts.leftOut.size === 0) judge(cluster, counts);
     counts.timer = clock.schedule(JUDGE_EVERY_MS, () => {
@@ -79,26 +82,22 @@ export function createBudget(options: {
   }
 
   return {
-    count({ cluster, service, endpointShares, change }) {
+    count({ cluster, service, ...change }) {
       const counts = members.get(cluster) ?? {
         services: new Map(),
-        endpointShares: 0,
+        total: NOTHING,
         leftOut: new Set(),
         reported: NONE,
         timer: undefined,
       };
       members.set(cluster, counts);
-      counts.endpointShares += change * endpointShares;
-      const ofService = counts.services.get(service);
-      if (ofService === undefined) {
-        counts.services.set(service, { objects: change, endpointShares: change * endpointShares });
-        // Until it is judged again, what is new is what is too much.
-        if (counts.leftOut.size > 0) counts.leftOut.add(service);
-      } else {
-        ofService.objects += change;
-        ofService.endpointShares += change * endpointShares;
-        if (ofService.objects === 0) counts.services.delete(service);
-      }
+      counts.total = add(counts.total, change);
+      const before = counts.services.get(service);
+      // Until it is judged again, what is new is what is too much.
+      if (before === undefined && counts.leftOut.size > 0) counts.leftOut.add(service);
+      const size = add(before ?? NOTHING, change);
+      if (size.objects === 0) counts.services.delete(service);
+      else counts.services.set(service, size);
       review(cluster, counts);
       if (counts.services.size > 0) return;
       counts.timer?.cancel();
@@ -113,5 +112,13 @@ export function createBudget(options: {
       for (const { timer } of members.values()) timer?.cancel();
       members.clear();
     },
+  };
+}
+
+function add(a: Size, b: Size): Size {
+  return {
+    objects: a.objects + b.objects,
+    endpointShares: a.endpointShares + b.endpointShares,
+    endpoints: a.endpoints + b.endpoints,
   };
 }

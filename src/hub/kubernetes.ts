@@ -164,9 +164,11 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
   }
 
   function onShare({ resource, cluster, service, before, after }: ShareChange): void {
-    if (before === undefined || after === undefined) {
-      const endpointShares = resource === ENDPOINT_SHARE ? 1 : 0;
-      budget.count({ cluster, service, endpointShares, change: after === undefined ? -1 : 1 });
+    const objects = (after === undefined ? 0 : 1) - (before === undefined ? 0 : 1);
+    const endpointShares = resource === ENDPOINT_SHARE ? objects : 0;
+    const endpoints = (after?.endpoints ?? 0) - (before?.endpoints ?? 0);
+    if (objects !== 0 || endpoints !== 0) {
+      budget.count({ cluster, service, objects, endpointShares, endpoints });
     }
     if (cluster === ownCluster) {
       publication.saw(resource, service, {

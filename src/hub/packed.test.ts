@@ -31,6 +31,7 @@ test("a share keeps what writes and readers need, and nothing else", () => {
     },
     cluster: "east",
     text: `[${JSON.stringify(SPEC)}]`,
+    endpoints: SPEC.endpoints.length,
   });
   expect(serviceOfShare(packed)).toBe("shop/web");
   expect(unpackSpec(packed)).toEqual(SPEC);

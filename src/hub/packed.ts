@@ -10,6 +10,7 @@ import {
 import { type ClusterId, memberOfNamespace, type ServiceKey } from "../api/names.ts";
 import { apiVersionOf, type KubeObject, type Resource } from "../api/object.ts";
 import { foldEndpoints, unfoldEndpoints } from "../core/columns.ts";
+import { isRecord } from "../core/untrusted.ts";
 import { serviceOfShareName } from "../core/wire.ts";
 import { narrowJson } from "../runtime/narrow.ts";
 
@@ -19,6 +20,8 @@ export interface PackedShare extends KubeObject {
   readonly cluster: ClusterId | undefined;
   /** The spec, its endpoints folded (core/columns.ts); undefined when it is larger than any share can be, or when it belongs to nobody. */
   readonly text: string | undefined;
+  /** How many of them are in the text. */
+  readonly endpoints: number;
 }
 
 /** A thousand endpoints with everything that may be said of them are about half of it. */
@@ -37,14 +40,16 @@ function createPacker(resource: Resource) {
       place = { namespace, cluster: memberOfNamespace(namespace) };
       places.set(namespace, place);
     }
+    // What belongs to nobody is never read.
+    const isRead = place.cluster !== undefined && serviceOfShareName(name) !== undefined;
+    const text = isRead ? pack(object.spec) : undefined;
     return {
       apiVersion,
       kind,
       metadata: { namespace: place.namespace, name, uid, resourceVersion },
       cluster: place.cluster,
-      // What belongs to nobody is never read.
-      text:
-        place.cluster === undefined || !serviceOfShareName(name) ? undefined : pack(object.spec),
+      text,
+      endpoints: text === undefined ? 0 : countEndpoints(object.spec),
     };
   };
 }
@@ -65,4 +70,9 @@ function pack(spec: unknown): string | undefined {
   const text = foldEndpoints(spec);
   if (text === undefined || text.length > TEXT_MAX_LENGTH) return undefined;
   return narrowJson(text);
+}
+
+function countEndpoints(spec: unknown): number {
+  const endpoints = isRecord(spec) ? spec["endpoints"] : undefined;
+  return Array.isArray(endpoints) ? endpoints.length : 0;
 }

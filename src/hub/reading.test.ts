@@ -265,6 +265,44 @@ describe("a member with more than its due", () => {
   });
 });
 
+describe("a member with more endpoints than its due", () => {
+  const limits = { ...ADMISSION_LIMITS, endpoints: 3 };
+  const service = (name: string): ServiceKey => serviceKey({ namespace: "shop", name });
+  const taken = () =>
+    ["a", "b"].filter((name) => north.hub.contributions(service(name)).length > 0);
+  let north: HubAgent;
+  beforeEach(async () => {
+    await world.register("north");
+    north = await world.start("north", { limits });
+    for (const name of ["a", "b"]) await put(name, 1);
+    await world.pass(2);
+  });
+
+  async function put(name: string, endpoints: number): Promise<void> {
+    await world.putService("east", `shop.${name}`, serviceSpec);
+    const [endpoint] = endpointSpec.endpoints;
+    await world.putEndpoints("east", endpointShareName(service(name), "slice"), {
+      ...endpointSpec,
+      slice: "slice",
+      endpoints: Array.from({ length: endpoints }, () => endpoint),
+    });
+  }
+
+  test("has the first by name taken in, and another again once there is room", async () => {
+    expect(taken()).toEqual(["a", "b"]);
+    await put("a", 3);
+    await world.pass(2);
+    expect(taken()).toEqual(["a"]);
+    expect(north.hub.rejections(service("b"))).toMatchObject([
+      { cluster: "east", reason: "TooMany" },
+    ]);
+    await put("a", 2);
+    await world.pass(2);
+    expect(taken()).toEqual(["a", "b"]);
+    expect(north.hub.rejections(service("b"))).toEqual([]);
+  });
+});
+
 test("work is proportional to the change: one slice more is told of one service", async () => {
   await world.putService("east", "shop.web", serviceSpec);
   await world.putService("east", "shop.other", serviceSpec);

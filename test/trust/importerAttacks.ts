@@ -21,7 +21,7 @@ const QUIET: Log = {
   with: () => QUIET,
 };
 
-const LIMITS = { sharesPerService: 2, services: 1_000, shares: 1_000 };
+const LIMITS = { sharesPerService: 2, services: 1_000, shares: 1_000, endpoints: 10_000 };
 const IMPORTER_SERVICES = ["10.103.0.0/16", "fd00:103::/112"];
 const SOURCE_SERVICES = ["10.104.0.0/16"];
 const FINE = { IPv4: "10.1.2.3", IPv6: "fd00:1::2" } as const;
