@@ -1,13 +1,18 @@
 import { expect, test } from "vitest";
 import { createPolicy } from "./policy.ts";
 
-test.each(["kube-system", "kube-public", "kube-node-lease", "default"])(
-  "R68: namespace %s is denied unless it is allowed",
-  (namespace) => {
-    expect(createPolicy({}).isDenied(namespace)).toBe(true);
-    expect(createPolicy({ allowed: [namespace] }).isDenied(namespace)).toBe(false);
-  },
-);
+test.each([
+  "kube-system",
+  "kube-public",
+  "kube-node-lease",
+  "default",
+  "isthmus-system",
+  "isthmus-hub",
+  "isthmus-member-east",
+])("R68: namespace %s is denied unless it is allowed", (namespace) => {
+  expect(createPolicy({}).isDenied(namespace)).toBe(true);
+  expect(createPolicy({ allowed: [namespace] }).isDenied(namespace)).toBe(false);
+});
 
 test("R68: any other namespace is allowed unless it is denied", () => {
   expect(createPolicy({}).isDenied("shop")).toBe(false);

@@ -1,5 +1,7 @@
 // Policy: what the administrator allows, as plain questions.
 
+import { HUB_NAMESPACE, memberOfNamespace, SYSTEM_NAMESPACE } from "../api/names.ts";
+
 /** What to do about a missing namespace: import when it appears, make it, or leave it out for good. */
 export type NamespacePolicy = "wait" | "create" | "never";
 
@@ -9,7 +11,14 @@ export interface Policy {
   readonly namespaces: NamespacePolicy;
 }
 
-const DENIED_BY_DEFAULT = ["kube-system", "kube-public", "kube-node-lease", "default"] as const;
+const DENIED_BY_DEFAULT = [
+  "kube-system",
+  "kube-public",
+  "kube-node-lease",
+  "default",
+  SYSTEM_NAMESPACE,
+  HUB_NAMESPACE,
+] as const;
 
 export function createPolicy(settings: {
   readonly namespaces?: NamespacePolicy;
@@ -19,7 +28,10 @@ export function createPolicy(settings: {
   const allowed = new Set(settings.allowed);
   const denied = new Set([...DENIED_BY_DEFAULT, ...(settings.denied ?? [])]);
   return {
-    isDenied: (namespace) => denied.has(namespace) && !allowed.has(namespace),
+    // A cluster may be the hub as well: what members share must not be written beside what they are.
+    isDenied: (namespace) =>
+      (denied.has(namespace) || memberOfNamespace(namespace) !== undefined) &&
+      !allowed.has(namespace),
     namespaces: settings.namespaces ?? "wait",
   };
 }
