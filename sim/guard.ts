@@ -3,8 +3,11 @@
 
 import crypto from "node:crypto";
 import dgram from "node:dgram";
+import dns from "node:dns";
 import { syncBuiltinESMExports } from "node:module";
 import net from "node:net";
+import timers from "node:timers";
+import timersPromises from "node:timers/promises";
 
 export interface Guard {
   /** What was reached for, each once. */
@@ -21,17 +24,16 @@ export function raiseGuard(): Guard {
     reached.add(what);
     throw new Error(`${what} was reached from a simulated world`);
   }
-  function forbid(owner: object, key: string, what: string): void {
+  function replace(owner: object, key: string, value: unknown): void {
     const before = Object.getOwnPropertyDescriptor(owner, key);
     if (before === undefined || before.configurable !== true) {
-      throw new Error(`${what} cannot be guarded here`);
+      throw new Error(`${key} cannot be guarded here`);
     }
-    Object.defineProperty(owner, key, {
-      configurable: true,
-      writable: true,
-      value: () => refuse(what),
-    });
+    Object.defineProperty(owner, key, { configurable: true, writable: true, value });
     undo.push(() => Object.defineProperty(owner, key, before));
+  }
+  function forbid(owner: object, key: string, what: string): void {
+    replace(owner, key, () => refuse(what));
   }
 
   const RealDate = globalThis.Date;
@@ -45,20 +47,23 @@ export function raiseGuard(): Guard {
       return refuse("Date.now");
     }
   }
-  forbid(globalThis, "Date", "Date");
-  Object.defineProperty(globalThis, "Date", {
-    configurable: true,
-    writable: true,
-    value: GuardedDate,
-  });
-  for (const timer of ["setTimeout", "setInterval", "setImmediate", "fetch"]) {
+  // Called without `new` it is the time in words.
+  replace(globalThis, "Date", new Proxy(GuardedDate, { apply: () => refuse("Date()") }));
+  for (const timer of ["setTimeout", "setInterval", "setImmediate"]) {
     forbid(globalThis, timer, timer);
+    forbid(timers, timer, `timers.${timer}`);
+    forbid(timersPromises, timer, `timers/promises.${timer}`);
   }
+  const scheduler = Object.getPrototypeOf(timersPromises.scheduler) as object;
+  for (const method of ["wait", "yield"]) forbid(scheduler, method, `scheduler.${method}`);
+  forbid(globalThis, "fetch", "fetch");
   forbid(Math, "random", "Math.random");
   forbid(performance.constructor.prototype as object, "now", "performance.now");
   forbid(AbortSignal, "timeout", "AbortSignal.timeout");
-  forbid(process, "hrtime", "process.hrtime");
-  for (const source of ["randomUUID", "randomBytes", "randomInt"]) {
+  const bigint = (): never => refuse("process.hrtime.bigint");
+  replace(process, "hrtime", Object.assign(() => refuse("process.hrtime"), { bigint }));
+  forbid(process, "uptime", "process.uptime");
+  for (const source of ["randomUUID", "randomBytes", "randomInt", "randomFill", "randomFillSync"]) {
     forbid(crypto, source, `crypto.${source}`);
   }
   for (const source of ["randomUUID", "getRandomValues"]) {
@@ -69,6 +74,8 @@ export function raiseGuard(): Guard {
     forbid(owner, method, `net ${method}`);
   }
   forbid(dgram, "createSocket", "dgram.createSocket");
+  forbid(dns, "lookup", "dns.lookup");
+  forbid(dns.promises, "lookup", "dns.promises.lookup");
   syncBuiltinESMExports();
   return {
     reached,
