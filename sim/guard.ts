@@ -61,7 +61,11 @@ export function raiseGuard(): Guard {
   forbid(performance.constructor.prototype as object, "now", "performance.now");
   forbid(AbortSignal, "timeout", "AbortSignal.timeout");
   const bigint = (): never => refuse("process.hrtime.bigint");
-  replace(process, "hrtime", Object.assign(() => refuse("process.hrtime"), { bigint }));
+  replace(
+    process,
+    "hrtime",
+    Object.assign(() => refuse("process.hrtime"), { bigint }),
+  );
   forbid(process, "uptime", "process.uptime");
   for (const source of ["randomUUID", "randomBytes", "randomInt", "randomFill", "randomFillSync"]) {
     forbid(crypto, source, `crypto.${source}`);

@@ -1,9 +1,10 @@
 // Observation: every write on every server at the moment it happens, every call and every line of log in; a trace, its hash,
 // counts and broken rules out. Sees through faults, and changes nothing.
 
+import { SERVICE, type Service } from "../src/api/builtin.ts";
 import { SERVICE_SHARE } from "../src/api/hubshare.ts";
 import { CLUSTER_MEMBER } from "../src/api/isthmus.ts";
-import { SERVICE_IMPORT } from "../src/api/mcs.ts";
+import { SERVICE_EXPORT, SERVICE_IMPORT } from "../src/api/mcs.ts";
 import { type ClusterId, memberNamespace, memberOfNamespace } from "../src/api/names.ts";
 import type { KubeObject, Resource } from "../src/api/object.ts";
 import type { Change } from "../src/embedded/storage.ts";
@@ -139,42 +140,34 @@ export class Observation implements Observer {
   }
 
   watchSight(_site: Site, id: ClusterId, stores: AgentStores): AgentStores {
-    const members = new Set<string>();
-    const shares = new Set<string>();
-    const tracked = new Map<string, Set<string>>([
-      [CLUSTER_MEMBER.plural, members],
-      [SERVICE_SHARE.plural, shares],
-    ]);
+    const members: Seen = new Map();
+    const shares: Seen = new Map();
+    const exports: Seen = new Map();
+    const services: Seen = new Map();
     const sourcesOf = (namespace: string, name: string): readonly ClusterId[] => {
       const share = serviceShareName(`${namespace}/${name}` as never);
-      return [...shares].flatMap((key) => {
+      const others = [...shares.keys()].flatMap((key) => {
         const [home = "", shared] = key.split("/");
         const source = memberOfNamespace(home);
-        if (shared !== share || source === undefined || source === id) return [];
-        return members.has(`${memberNamespace(source)}/${source}`) ? [source] : [];
+        return shared !== share || source === undefined || source === id ? [] : [source];
       });
+      // Of its own exports it need not be told by the hub.
+      const key = `${namespace}/${name}`;
+      const isOwn = isLiving(exports.get(key)) && isExportable(services.get(key));
+      return [...others, ...(isOwn ? [id] : [])].filter((source) =>
+        members.has(`${memberNamespace(source)}/${source}`),
+      );
     };
-    const hub: Store = {
-      ...stores.hub,
-      list: async <T extends KubeObject>(resource: Resource<T>, listing = {}) => {
-        const page = await stores.hub.list(resource, listing);
-        const seen = tracked.get(resource.plural);
-        seen?.clear();
-        for (const { metadata } of page.items) seen?.add(keyOf(metadata));
-        return page;
-      },
-      watch: (resource, watching, onEvent) =>
-        stores.hub.watch(resource, watching, (event) => {
-          const seen = tracked.get(resource.plural);
-          if (seen !== undefined && event.type !== "BOOKMARK") {
-            if (event.type === "DELETED") seen.delete(keyOf(event.object.metadata));
-            else seen.add(keyOf(event.object.metadata));
-          }
-          onEvent(event);
-        }),
-    };
+    const hub = watchStore(stores.hub, {
+      [CLUSTER_MEMBER.plural]: members,
+      [SERVICE_SHARE.plural]: shares,
+    });
+    const seen = watchStore(stores.own, {
+      [SERVICE_EXPORT.plural]: exports,
+      [SERVICE.plural]: services,
+    });
     const own: Store = {
-      ...stores.own,
+      ...seen,
       delete: (resource, ref, deleting) => {
         if (resource.plural === SERVICE_IMPORT.plural) {
           const sources = sourcesOf(ref.namespace ?? "", ref.name);
@@ -193,6 +186,40 @@ export class Observation implements Observer {
     };
     return { own: watchWaste(own, complain), hub: watchWaste(hub, complain) };
   }
+}
+
+/** What one life of an agent has been told of one kind. */
+type Seen = Map<string, KubeObject>;
+
+function watchStore(store: Store, kinds: Readonly<Record<string, Seen>>): Store {
+  return {
+    ...store,
+    list: async <T extends KubeObject>(resource: Resource<T>, listing = {}) => {
+      const page = await store.list(resource, listing);
+      const seen = kinds[resource.plural];
+      seen?.clear();
+      for (const object of page.items) seen?.set(keyOf(object.metadata), object);
+      return page;
+    },
+    watch: (resource, watching, onEvent) =>
+      store.watch(resource, watching, (event) => {
+        const seen = kinds[resource.plural];
+        if (seen !== undefined && event.type !== "BOOKMARK") {
+          const key = keyOf(event.object.metadata);
+          if (event.type === "DELETED") seen.delete(key);
+          else seen.set(key, event.object);
+        }
+        onEvent(event);
+      }),
+  };
+}
+
+function isLiving(object: KubeObject | undefined): boolean {
+  return object !== undefined && object.metadata.deletionTimestamp === undefined;
+}
+
+function isExportable(service: Service | undefined): boolean {
+  return isLiving(service) && service?.spec?.type !== "ExternalName";
 }
 
 function keyOf({ namespace = "", name = "" }: KubeObject["metadata"]): string {
