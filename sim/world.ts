@@ -164,7 +164,8 @@ export class World {
     site.id = undefined;
     await carryOutDeparture({ store: this.hubStore, isAdmin: true }, id, signal);
     const store = site.cluster.store({ userAgent: "leave" });
-    await carryOutLocalDeparture(store, await planLocalDeparture(store, signal), signal);
+    const clock = createClock(this.time, site.skew);
+    await carryOutLocalDeparture({ store, clock, signal }, await planLocalDeparture(store, signal));
   }
 
   kill(site: Site): void {

@@ -1,25 +1,21 @@
 // drain and undrain on two real clusters that joined a hub, which is one of them: agents with no more than the permissions that
 // join gave them, what the hub's API server makes of the word, and of what a hub of an older release makes of it.
 
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { CUSTOM_RESOURCE_DEFINITION, NAMESPACE } from "../src/api/builtin.ts";
 import { CLUSTER_MEMBER, type ClusterMember } from "../src/api/isthmus.ts";
-import { memberNamespace, SYSTEM_NAMESPACE } from "../src/api/names.ts";
-import { AGENT_NAME } from "../src/hub/local.ts";
-import { renderTokenRequest } from "../src/hub/manifest/tokenrequest.ts";
-import { systemClock } from "../src/kube/clock.ts";
-import { requestToken } from "../src/kube/tokenrequest.ts";
+import { memberNamespace } from "../src/api/names.ts";
 import { mustRun } from "./commandLine.ts";
-import { renderTokenConfig } from "./faults/replica.ts";
 import {
   asMember,
   type Candidate,
   joinArgs,
   type MembershipWorld,
   startMembershipWorld,
+  writeAgentConfig,
 } from "./membershipWorld.ts";
 import { startAgentCommand } from "./runningAgent.ts";
 import { createLine } from "./scenarios/line.ts";
@@ -45,12 +41,8 @@ function siteOf(name: string, { admin }: Candidate): Site {
 }
 
 /** As the ServiceAccount that join made for it. */
-async function startAgent({ admin, cluster }: Candidate): Promise<void> {
-  const account = { namespace: SYSTEM_NAMESPACE, name: AGENT_NAME };
-  const order = renderTokenRequest({ account, seconds: 3_600 });
-  const token = await requestToken(admin, order, { nowMs: systemClock.now() });
-  const path = join(folder, `${cluster.name}.yaml`);
-  writeFileSync(path, renderTokenConfig(cluster, token), { mode: 0o600 });
+async function startAgent(candidate: Candidate): Promise<void> {
+  const path = await writeAgentConfig(candidate, folder);
   stops.push(startAgentCommand(["--kubeconfig", path], (line) => logged.push(line)));
 }
 

@@ -1,14 +1,21 @@
 // Test double: a hub and a cluster far away, real ones, with the command line between them. The hub can be a member of itself,
 // too: one cluster fewer to start, and allowed.
 
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { NAMESPACE, SECRET } from "../src/api/builtin.ts";
+import { SYSTEM_NAMESPACE } from "../src/api/names.ts";
 import { HUB_SECRET, type HubCredential, parseCredential } from "../src/hub/credential.ts";
+import { AGENT_NAME } from "../src/hub/local.ts";
+import { renderTokenRequest } from "../src/hub/manifest/tokenrequest.ts";
 import { createClient, type KubeClient } from "../src/kube/client.ts";
 import { systemClock } from "../src/kube/clock.ts";
 import { directConfig, loadKubeconfig } from "../src/kube/config.ts";
+import { requestToken } from "../src/kube/tokenrequest.ts";
 import { mustRun } from "./commandLine.ts";
-import { type RealCluster, startCluster } from "./controlplane/cluster.ts";
+import { type ClusterOptions, type RealCluster, startCluster } from "./controlplane/cluster.ts";
+import { renderTokenConfig } from "./faults/replica.ts";
 import { eventually } from "./scenarios/poll.ts";
 
 /** One that may join, and its administrator. */
@@ -29,10 +36,13 @@ export interface MembershipWorld {
   stop(): Promise<void>;
 }
 
-export async function startMembershipWorld(name: string): Promise<MembershipWorld> {
+export async function startMembershipWorld(
+  name: string,
+  manner: Omit<ClusterOptions, "name" | "at" | "serviceCidrs"> = {},
+): Promise<MembershipWorld> {
   const clusters = await Promise.all([
-    startCluster({ name: `${name}-hub` }),
-    startCluster({ name: `${name}-away` }),
+    startCluster({ ...manner, name: `${name}-hub` }),
+    startCluster({ ...manner, name: `${name}-away` }),
   ]);
   const [hub, away] = clusters.map(
     (cluster, index): Candidate => ({
@@ -73,6 +83,19 @@ export function joinArgs(
   ...flags: readonly string[]
 ): readonly string[] {
   return ["join", "--cluster-id", id, "--pod-cidr", candidate.podCidr, ...flags, ...candidate.at];
+}
+
+/** A kubeconfig of the ServiceAccount that join made for the agent, in this folder. */
+export async function writeAgentConfig(
+  { admin, cluster }: Candidate,
+  folder: string,
+): Promise<string> {
+  const account = { namespace: SYSTEM_NAMESPACE, name: AGENT_NAME };
+  const order = renderTokenRequest({ account, seconds: 3_600 });
+  const token = await requestToken(admin, order, { nowMs: systemClock.now() });
+  const path = join(folder, `${cluster.name}.yaml`);
+  writeFileSync(path, renderTokenConfig(cluster, token), { mode: 0o600 });
+  return path;
 }
 
 export async function credentialOf({ admin }: Candidate): Promise<HubCredential | undefined> {

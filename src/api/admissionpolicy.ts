@@ -18,6 +18,7 @@ export interface ResourceRule {
   readonly apiVersions: readonly string[];
   readonly resources: readonly string[];
   readonly operations: readonly ("CREATE" | "UPDATE" | "DELETE")[];
+  readonly scope: "*";
 }
 
 export interface Validation {
@@ -37,6 +38,7 @@ export interface ValidatingAdmissionPolicy extends KubeObject {
       readonly resourceRules: readonly ResourceRule[];
       readonly namespaceSelector?: LabelSelector;
       readonly objectSelector?: LabelSelector;
+      readonly matchPolicy?: "Equivalent";
     };
     readonly matchConditions?: readonly { readonly name: string; readonly expression: string }[];
     readonly variables?: readonly { readonly name: string; readonly expression: string }[];

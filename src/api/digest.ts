@@ -12,6 +12,9 @@ export function derivedServiceName(service: ServiceKey): string {
   return `derived-${digest(service)}`;
 }
 
+/** What such names look like; somebody else's Service may be called so, too. */
+export const DERIVED_NAME_PATTERN = `^derived-[0-9a-v]{${DIGEST_LENGTH}}$`;
+
 /** One imported slice per source slice, unique in the namespace (R52). Service name and cluster id are labels, so it stays short. */
 export function importedSliceName(source: {
   readonly service: ServiceKey;

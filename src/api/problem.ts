@@ -28,6 +28,7 @@ export const PROBLEMS = {
   CrdNotServed: "The API server did not take up a CustomResourceDefinition in time.",
   HubMissing: "The cluster is not a hub: nobody has run `isthmus hub init` there.",
   HubUnsupported: "The cluster cannot be a hub: its API server lacks something that a hub needs.",
+  PoliciesUnsupported: "The cluster cannot hold policies: its API server has no such thing.",
   JoinTokenInvalid: "The join token cannot be read.",
   JoinTokenRefused: "The hub does not accept the join token.",
   JoinTokenUsed: "The join token has been used as often as it may be.",

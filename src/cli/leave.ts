@@ -51,7 +51,7 @@ export async function runLeave(context: CliContext, flags: LeaveFlags): Promise<
         await writeCredential(store, rest, { before: found.secret, signal });
       }
       const plan = await planLocalDeparture(store, signal);
-      const removed = await carryOutLocalDeparture(store, plan, signal);
+      const removed = await carryOutLocalDeparture({ store, clock, signal }, plan);
       context.out(`In the cluster: ${countKinds(removed)} removed.`);
       tellWhatStays(context, plan);
     });
@@ -113,8 +113,13 @@ async function printPlan(
     printYaml(context, "On the hub, for kubectl delete --ignore-not-found: isthmus leave.", doomed);
   }
   const plan = await planLocalDeparture(cluster.store, signal);
-  const { imports, access, namespace } = plan;
-  const local = [...imports, ...access, ...(namespace === undefined ? [] : [namespace])];
+  const { policies, imports, access, namespace } = plan;
+  const local = [
+    ...policies,
+    ...imports,
+    ...access,
+    ...(namespace === undefined ? [] : [namespace]),
+  ];
   printYaml(
     context,
     "In the cluster, for kubectl delete --ignore-not-found: isthmus leave.",

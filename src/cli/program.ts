@@ -17,6 +17,7 @@ import { addDrainCommands } from "./draining.ts";
 import { addExportCommands } from "./exporting.ts";
 import { LOG_LEVELS } from "./log.ts";
 import { addMembershipCommands } from "./membership.ts";
+import { addPolicyCommands } from "./policyCommand.ts";
 import { addReadingCommands } from "./reading.ts";
 import { collect } from "./repeated.ts";
 import { plainLines } from "./terminal.ts";
@@ -141,6 +142,8 @@ function createProgram(context: CliContext): Command {
       const { installCrdsCommand } = await import("./crds.ts");
       await installCrdsCommand(context, options);
     });
+
+  addPolicyCommands(program, context);
 
   program
     .command("completion")

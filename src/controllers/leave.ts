@@ -28,11 +28,16 @@ import { apiVersionOf, type KubeObject, type Resource } from "../api/object.ts";
 import { HUB_SECRET } from "../hub/credential.ts";
 import { AGENT_LEASE, renderAgentAccess } from "../hub/local.ts";
 import type { Removal } from "../hub/manifest/resource.ts";
+import { renderClusterPolicyRemoval } from "../policy/cluster.ts";
+import type { Clock } from "../ports/clock.ts";
 import { isStoreError, type Store } from "../ports/store.ts";
 import { refOf } from "./place.ts";
+import { isPolicyRefusal, persist } from "./register.ts";
 import { listKnown, removeAll, removeInOrder } from "./remove.ts";
 
 export interface LocalDeparture {
+  /** They keep everybody but the agent from its work: an administrator, too. */
+  readonly policies: readonly Removal[];
   /** Imports, in order: what users look at first, what carries traffic last. */
   readonly imports: readonly Removal[];
   /** The agent's permissions, its Lease and the credentials. */
@@ -64,6 +69,7 @@ export async function planLocalDeparture(
   const lodgers = namespace === undefined ? [] : await findLodgers(store, signal);
   const isOurs = namespace?.metadata.labels?.[MANAGED_LABEL] === "true";
   return {
+    policies: await findPolicies(store, signal),
     imports: [
       ...(await find(SERVICE_IMPORT, OURS)),
       ...(await find(SERVICE, OURS)),
@@ -85,6 +91,20 @@ export async function planLocalDeparture(
         : undefined,
     lodgers,
   };
+}
+
+/** None where there are none, or none that whoever leaves may see. Those of a hub in the same cluster have other names. */
+async function findPolicies(store: Store, signal: AbortSignal): Promise<readonly Removal[]> {
+  const [binding] = renderClusterPolicyRemoval();
+  if (binding === undefined) return [];
+  try {
+    const bindings = await listKnown<KubeObject>(store, binding.resource, signal);
+    const names = new Set(bindings.map(({ metadata }) => metadata.name));
+    return renderClusterPolicyRemoval().filter(({ ref }) => names.has(ref.name));
+  } catch (error) {
+    if (isStoreError(error, "Forbidden")) return [];
+    throw error;
+  }
 }
 
 /** What join wrote, and not what was there before. */
@@ -153,16 +173,35 @@ async function findLodgers(store: Store, signal: AbortSignal): Promise<readonly 
 
 /** Those that were there. */
 export async function carryOutLocalDeparture(
-  store: Store,
+  {
+    store,
+    clock,
+    signal,
+  }: { readonly store: Store; readonly clock: Clock; readonly signal: AbortSignal },
   plan: LocalDeparture,
-  signal: AbortSignal,
 ): Promise<readonly Removal[]> {
-  const imports = await removeAll(store, plan.imports, signal);
-  for (const release of plan.released) await releaseFields(store, release, signal);
+  const policies = await removeInOrder(store, plan.policies, signal);
+  const freed = policies.length === 0 ? store : outlastPolicies(store, { clock, signal });
+  const imports = await removeAll(freed, plan.imports, signal);
+  for (const release of plan.released) await releaseFields(freed, release, signal);
   const access = await removeInOrder(store, plan.access, signal);
   const { namespace } = plan;
   const last = namespace === undefined ? [] : await removeInOrder(store, [namespace], signal);
-  return [...imports, ...access, ...last];
+  return [...policies, ...imports, ...access, ...last];
+}
+
+/** An API server goes on refusing for a moment what a policy forbade that is gone. */
+function outlastPolicies(
+  store: Store,
+  waiting: { readonly clock: Clock; readonly signal: AbortSignal },
+): Store {
+  return {
+    ...store,
+    apply: (resource, object, options) =>
+      persist(waiting, isPolicyRefusal, () => store.apply(resource, object, options)),
+    delete: (resource, ref, options) =>
+      persist(waiting, isPolicyRefusal, () => store.delete(resource, ref, options)),
+  };
 }
 
 /** An apply without fields gives back all that was applied before. */

@@ -250,7 +250,7 @@ function causesOf(error: StoreError): readonly Cause[] {
 }
 
 /** A policy names no field, a schema does; RBAC names no cause at all. */
-function isPolicyRefusal(error: unknown): boolean {
+export function isPolicyRefusal(error: unknown): boolean {
   if (!isStoreError(error, "Forbidden", "Invalid")) return false;
   const causes = causesOf(error);
   return causes.length > 0 && causes.every(({ field, reason }) => !field && !reason);

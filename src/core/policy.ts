@@ -20,18 +20,27 @@ const DENIED_BY_DEFAULT = [
   HUB_NAMESPACE,
 ] as const;
 
-export function createPolicy(settings: {
-  readonly namespaces?: NamespacePolicy;
+/** Which namespaces are denied beside those that always are, and which of them all are not. */
+export interface NamespaceLists {
   readonly allowed?: readonly string[];
   readonly denied?: readonly string[];
-}): Policy {
-  const allowed = new Set(settings.allowed);
-  const denied = new Set([...DENIED_BY_DEFAULT, ...(settings.denied ?? [])]);
+}
+
+export function createPolicy(
+  settings: NamespaceLists & { readonly namespaces?: NamespacePolicy },
+): Policy {
+  const denied = new Set(listDenied(settings));
   return {
     // A cluster may be the hub as well: what members share must not be written beside what they are.
     isDenied: (namespace) =>
-      (denied.has(namespace) || memberOfNamespace(namespace) !== undefined) &&
-      !allowed.has(namespace),
+      denied.has(namespace) ||
+      (memberOfNamespace(namespace) !== undefined && !settings.allowed?.includes(namespace)),
     namespaces: settings.namespaces ?? "wait",
   };
+}
+
+/** Each once: those of everybody first, then in the order given. */
+export function listDenied({ allowed = [], denied = [] }: NamespaceLists): readonly string[] {
+  const all = new Set<string>([...DENIED_BY_DEFAULT, ...denied]);
+  return [...all].filter((namespace) => !allowed.includes(namespace));
 }

@@ -31,6 +31,8 @@ export interface ClusterOptions {
   readonly at?: ClusterSite;
   /** That the controller manager runs besides those that every test leans on. */
   readonly controllers?: readonly string[];
+  /** Each controller is a ServiceAccount of kube-system, as installers set it up. Default: all of them are administrators. */
+  readonly controllerAccounts?: boolean;
 }
 
 /** A network namespace of that name, which has the addresses; all else is up to whoever made it. */
@@ -143,9 +145,17 @@ export async function startCluster(options: ClusterOptions): Promise<RealCluster
     }
     const startControllers = async (): Promise<void> => {
       if (!controllerManager) return;
-      const { kubeconfigPath } = server;
-      const { controllers } = options;
-      const flags = controllerManagerFlags({ credentials, kubeconfigPath, controllers });
+      const { controllers, controllerAccounts: hasAccounts } = options;
+      const kubeconfigPath =
+        hasAccounts === true
+          ? writeControllerConfig({ folder, name, url: server.url, credentials })
+          : server.kubeconfigPath;
+      const flags = controllerManagerFlags({
+        credentials,
+        kubeconfigPath,
+        controllers,
+        hasAccounts,
+      });
       await launch("kube-controller-manager", controllerManager, flags);
       await waitFor("kube-controller-manager", { daemons, logOf }, () =>
         exists(server.reader, "/api/v1/namespaces/default/serviceaccounts/default"),
@@ -221,6 +231,19 @@ async function describeServer(options: {
     mode: 0o600,
   });
   return { port, url, kubeconfigPath, reader: await openReader(kubeconfigPath, IMPATIENT) };
+}
+
+function writeControllerConfig(options: {
+  readonly folder: string;
+  readonly name: string;
+  readonly url: string;
+  readonly credentials: Credentials;
+}): string {
+  const { folder, name, url, credentials } = options;
+  const { caPem, controllerManager: client } = credentials;
+  const path = join(folder, "controller-manager.kubeconfig");
+  writeFileSync(path, renderKubeconfig({ name, url, caPem, client }), { mode: 0o600 });
+  return path;
 }
 
 /** Ready, and past the start-up work that readiness does not cover. */

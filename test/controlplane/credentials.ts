@@ -18,6 +18,8 @@ export interface Credentials {
   readonly tokenFile: string;
   readonly adminToken: string;
   readonly admin: KeyedCertificate;
+  /** As installers give it: by name, and in no group. */
+  readonly controllerManager: KeyedCertificate;
 }
 
 const HOUR_MS = 3_600_000;
@@ -34,7 +36,7 @@ export async function writeCredentials(
     notAfter: new Date(Date.now() + 24 * HOUR_MS),
   };
   const authority = await createAuthority({ commonName: `isthmus test ${name}`, ...period });
-  const [serving, admin] = await Promise.all([
+  const [serving, admin, controllerManager] = await Promise.all([
     issueCertificate(authority, {
       commonName: "kube-apiserver",
       dnsNames: ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"],
@@ -45,6 +47,11 @@ export async function writeCredentials(
     issueCertificate(authority, {
       commonName: "admin",
       organizations: ["system:masters"],
+      usage: "client",
+      ...period,
+    }),
+    issueCertificate(authority, {
+      commonName: "system:kube-controller-manager",
       usage: "client",
       ...period,
     }),
@@ -71,6 +78,7 @@ export async function writeCredentials(
     ),
     adminToken,
     admin,
+    controllerManager,
   };
 }
 

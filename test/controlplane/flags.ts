@@ -75,6 +75,8 @@ export function controllerManagerFlags(options: {
   readonly kubeconfigPath: string;
   /** Besides those that every test leans on. */
   readonly controllers?: readonly string[] | undefined;
+  /** Each controller is a ServiceAccount of kube-system, as installers set it up; else all are who the kubeconfig says. */
+  readonly hasAccounts?: boolean | undefined;
 }): readonly string[] {
   const controllers = [
     "clusterrole-aggregation-controller",
@@ -93,6 +95,7 @@ export function controllerManagerFlags(options: {
     "--leader-elect=false",
     "--secure-port=0",
     `--controllers=${controllers.join()}`,
+    ...(options.hasAccounts === true ? ["--use-service-account-credentials"] : []),
     `--root-ca-file=${options.credentials.caFile}`,
     `--service-account-private-key-file=${options.credentials.serviceAccountKeyFile}`,
     // By default its controllers share 20 requests a second: a test of many Services should not meet that limit.

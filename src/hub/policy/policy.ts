@@ -10,15 +10,23 @@ import {
 } from "../../api/admissionpolicy.ts";
 import { anObject } from "../manifest/resource.ts";
 
+/** What API servers fill in. They keep constraints as one piece: without these every apply would be a change of it. */
+const DEFAULT_CONSTRAINTS = {
+  matchPolicy: "Equivalent",
+  namespaceSelector: {},
+  objectSelector: {},
+} as const;
+
 /** Denied as well when it cannot be evaluated. */
 export function renderPolicy(
   name: string,
   spec: Omit<ValidatingAdmissionPolicy["spec"], "failurePolicy">,
 ): ValidatingAdmissionPolicy {
+  const matchConstraints = { ...DEFAULT_CONSTRAINTS, ...spec.matchConstraints };
   return anObject(
     VALIDATING_ADMISSION_POLICY,
     { name },
-    { spec: { failurePolicy: "Fail", ...spec } },
+    { spec: { failurePolicy: "Fail", ...spec, matchConstraints } },
   );
 }
 
@@ -39,7 +47,7 @@ export function matchRule(
   resources: readonly string[],
   operations: ResourceRule["operations"],
 ): ResourceRule {
-  return { apiGroups: [apiGroup], apiVersions: ["*"], resources, operations };
+  return { apiGroups: [apiGroup], apiVersions: ["*"], resources, operations, scope: "*" };
 }
 
 /** What is requested, as in "serviceaccounts/token". */
