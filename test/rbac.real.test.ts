@@ -16,7 +16,7 @@ import { systemClock } from "../src/kube/clock.ts";
 import { unique } from "./contract/objects.ts";
 import { Access, permissionsOf, requireRole } from "./rbac/access.ts";
 import { type Member, runAs } from "./rbac/story.ts";
-import { anExport, anImport, HEADLESS, HTTP } from "./scenarios/objects.ts";
+import { anEndpoint, anExport, anImport, aSlice, HEADLESS, HTTP } from "./scenarios/objects.ts";
 import { expectAbsent, expectUsable } from "./scenarios/outcome.ts";
 import { eventually } from "./scenarios/poll.ts";
 import type { Site } from "./scenarios/site.ts";
@@ -273,6 +273,31 @@ describe("people and DNS servers", () => {
     );
     await expect(viewer.delete(SERVICE_EXPORT, ref)).rejects.toMatchObject(forbidden);
   });
+
+  test.each([
+    ["isthmus-export", "exported"],
+    ["isthmus-view", "Forbidden"],
+  ])(
+    "R69: without the built-in roles %s reads imports and where they lead, writes neither, and an export is %s",
+    async (role, outcome) => {
+      const slice = aSlice(own, unique("slice-"), { endpoints: [anEndpoint("10.1.0.1")] });
+      const { name = "" } = (await access.admin.create(ENDPOINT_SLICE, slice)).metadata;
+      const somebody = await access.become([role], own);
+      const { items } = await eventually("endpoints are read", () =>
+        somebody.list(ENDPOINT_SLICE, { namespace: own }),
+      );
+      expect(items.map(({ metadata }) => metadata.name)).toContain(name);
+      expect((await somebody.list(SERVICE_IMPORT, { namespace: own })).items).toHaveLength(1);
+      await expectNoImportWrites(somebody);
+      const ref = { namespace: own, name };
+      await expect(somebody.delete(ENDPOINT_SLICE, ref)).rejects.toMatchObject(forbidden);
+      const answer = await somebody.create(SERVICE_EXPORT, anExport(own, unique("web-"))).then(
+        () => "exported",
+        (error: { readonly code?: string }) => error.code,
+      );
+      expect(answer).toBe(outcome);
+    },
+  );
 
   test("R71: a DNS server lists and watches the imports of all namespaces and does nothing else", async () => {
     const dns = await access.become(["isthmus-dns"]);
