@@ -4,6 +4,8 @@
 export interface Fifo<T> {
   push(item: T): void;
   shift(): T | undefined;
+  /** The one that `shift` would take. */
+  peek(): T | undefined;
   size(): number;
   clear(): void;
 }
@@ -25,6 +27,7 @@ export function createFifo<T>(): Fifo<T> {
       }
       return item;
     },
+    peek: () => items[head],
     size: () => items.length - head,
     clear() {
       items = [];

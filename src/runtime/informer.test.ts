@@ -341,24 +341,17 @@ test("stop during a pause or a request that hangs does not wait for it", async (
   }
 });
 
-test("metrics exist at zero before the first answer and follow what happens", async () => {
-  const last: Record<string, number> = {};
-  const record = (name: string) => (value: number) => {
-    last[name] = value;
-  };
-  const { clock, store } = anInformer((store) => store.put("a", 1), {
-    metrics: {
-      objects: record("objects"),
-      lists: record("lists"),
-      watches: record("watches"),
-      events: record("events"),
-      failures: record("failures"),
-    },
-  });
-  expect(last).toEqual({ objects: 0, lists: 1, watches: 0, events: 0, failures: 0 });
+test("tells what it read and how old it is, from the first moment on", async () => {
+  const { clock, store, informer } = anInformer((store) => store.put("a", 1));
+  const none = { objects: 0, lists: 1, watches: 0, events: 0, failures: 0, ageMs: 0 };
+  expect(informer.snapshot()).toMatchObject(none);
   await clock.advance(0);
   store.put("b", 1);
   store.endWatches(new StoreError("Gone", "too old", { status: 410 }));
   await clock.advance(MINUTE);
-  expect(last).toEqual({ objects: 2, lists: 2, watches: 2, events: 1, failures: 1 });
+  const later = { objects: 2, lists: 2, watches: 2, events: 1, failures: 1 };
+  expect(informer.snapshot()).toMatchObject(later);
+  expect(informer.snapshot().ageMs).toBeGreaterThan(MINUTE / 2);
+  store.put("b", 2);
+  expect(informer.snapshot()).toMatchObject({ events: 2, ageMs: 0 });
 });

@@ -37,14 +37,16 @@ export type InformerError =
     }
   | { readonly during: "project" | "onChange"; readonly error: unknown; readonly key: string };
 
-/** Totals since the start, and gauges; all are reported as 0 when the informer is made. Hooks must not throw. */
-interface InformerMetrics {
-  objects(count: number): void;
-  /** Lists begun: more than one means that the server forgot our version, or failed. */
-  lists(total: number): void;
-  watches(total: number): void;
-  events(total: number): void;
-  failures(total: number): void;
+export interface InformerSnapshot {
+  readonly resource: Resource;
+  readonly objects: number;
+  /** Totals since the informer was made. More than one list: the server forgot our version, or failed. */
+  readonly lists: number;
+  readonly watches: number;
+  readonly events: number;
+  readonly failures: number;
+  /** Since the server last proved that nothing newer is known, or since the start when it never has. */
+  readonly ageMs: number;
 }
 
 export interface InformerOptions<T extends KubeObject, R> {
@@ -67,7 +69,6 @@ export interface InformerOptions<T extends KubeObject, R> {
   readonly retryCapMs?: number;
   readonly clock: Clock;
   readonly random: Random;
-  readonly metrics?: InformerMetrics;
 }
 
 export interface Informer<R> {
@@ -80,6 +81,8 @@ export interface Informer<R> {
   byIndex(name: string, value: string): R[];
   /** Monotonic time of the last proof that the server is alive and the stream current; undefined before the first. */
   lastContact(): number | undefined;
+  /** For whoever measures: read when asked. */
+  snapshot(): InformerSnapshot;
   /** Cuts a pause after a failure short, ever less while that does not help, and none that the server asked for. */
   retryNow(): void;
   /** No call to `onChange` after this. Resolves when nothing of it is left running. */
@@ -113,7 +116,7 @@ export function createInformer<T extends KubeObject>(options: InformerOptions<T,
 export function createInformer<T extends KubeObject>(
   options: InformerOptions<T, unknown>,
 ): Informer<unknown> {
-  const { store, resource, clock, random, metrics, onError } = options;
+  const { store, resource, clock, random, onError } = options;
   const project = options.project ?? dropManagedFields;
   const backoff = { ...BACKOFF, capMs: options.retryCapMs ?? BACKOFF.capMs };
   const scope = {
@@ -126,6 +129,7 @@ export function createInformer<T extends KubeObject>(
   const totals = { lists: 0, watches: 0, events: 0, failures: 0 };
   let synced = false;
   let waiters: { resolve: () => void; reject: (reason: unknown) => void }[] = [];
+  const madeAtMs = clock.monotonic();
   let lastContactMs: number | undefined;
   /** Where a watch goes on; undefined: only a list can tell. */
   let resumeAt: string | undefined;
@@ -140,12 +144,6 @@ export function createInformer<T extends KubeObject>(
   /** Pauses cut short since a stream last lived long. */
   let cutsInARow = 0;
   let isAskedToWait = false;
-
-  metrics?.objects(0);
-  metrics?.lists(0);
-  metrics?.watches(0);
-  metrics?.events(0);
-  metrics?.failures(0);
 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
@@ -165,7 +163,7 @@ export function createInformer<T extends KubeObject>(
 
   /** Answers how long to pause. Pages are stored as they come, so that never more than one is held. */
   async function listAll(): Promise<number> {
-    metrics?.lists(++totals.lists);
+    totals.lists++;
     const seen = new Set<string>();
     let first: ListPage<T> | undefined;
     let next: string | undefined;
@@ -213,7 +211,7 @@ export function createInformer<T extends KubeObject>(
 
   /** Answers how long to pause. */
   async function watchOnce(resourceVersion: string): Promise<number> {
-    metrics?.watches(++totals.watches);
+    totals.watches++;
     // Spread over the second half, so that the watches of a fleet do not end together.
     const timeoutSeconds = SHORTEST_WATCH_SECONDS + Math.floor(SHORTEST_WATCH_SECONDS * random());
     const boundMs = timeoutSeconds * 1_000 + WATCH_MARGIN_MS;
@@ -266,7 +264,7 @@ export function createInformer<T extends KubeObject>(
     const leastMs = BACKOFF.baseMs * random();
     isAskedToWait = askedMs > 0;
     const retryInMs = Math.max(askedMs, growing, leastMs);
-    metrics?.failures(++totals.failures);
+    totals.failures++;
     const how = isStoreError(error) ? error.code : String(error);
     const isRepeated = told.has(how);
     told.add(how);
@@ -282,7 +280,7 @@ export function createInformer<T extends KubeObject>(
   }
 
   function receive(event: WatchEvent<T>): void {
-    metrics?.events(++totals.events);
+    totals.events++;
     if (event.type === "BOOKMARK") {
       resumeAt = event.resourceVersion;
       return;
@@ -307,7 +305,6 @@ export function createInformer<T extends KubeObject>(
       onError({ during: "project", key, error });
       return;
     }
-    metrics?.objects(cache.size());
     tell(key, isSameObject ? before.record : undefined, record);
   }
 
@@ -315,7 +312,6 @@ export function createInformer<T extends KubeObject>(
     const before = cache.get(key);
     if (before === undefined) return;
     cache.delete(key);
-    metrics?.objects(cache.size());
     tell(key, before.record, undefined);
   }
 
@@ -350,6 +346,12 @@ export function createInformer<T extends KubeObject>(
     list: () => cache.list(),
     byIndex: (name, value) => cache.byIndex(name, value),
     lastContact: () => lastContactMs,
+    snapshot: () => ({
+      resource,
+      objects: cache.size(),
+      ...totals,
+      ageMs: clock.monotonic() - (lastContactMs ?? madeAtMs),
+    }),
     retryNow() {
       if (pausing === undefined || pausing.signal.aborted || isAskedToWait) return;
       // Else informers whose streams open and end at once would keep each other from ever pausing.

@@ -343,39 +343,47 @@ test("a rate limit holds over all keys: a burst, then the steady rate", async ()
   expect(runs.map((run) => run.atMs)).toEqual([0, 0, 0, 100, 200, 300]);
 });
 
-test("metrics exist at zero before the first event and follow what happens", async () => {
-  const seen: Record<string, number[]> = {};
-  const record = (name: string) => (value: number) => {
-    (seen[name] ??= []).push(value);
-  };
-  const made = aQueue(
-    async () => {
-      await sleep(made.clock, 7);
-      if (made.runs.length === 1) throw new Error("once");
-      return "done";
-    },
-    {
-      metrics: {
-        depth: record("depth"),
-        unfinished: record("unfinished"),
-        retries: record("retries"),
-        overflows: record("overflows"),
-        waitedMs: record("waitedMs"),
-        workedMs: record("workedMs"),
-      },
-    },
-  );
-  expect(seen).toEqual({ depth: [0], unfinished: [0], retries: [0], overflows: [0] });
+test("totals exist at zero before the first event and follow what happens", async () => {
+  const made = aQueue(async () => {
+    await sleep(made.clock, 7);
+    if (made.runs.length === 1) throw new Error("once");
+    return made.runs.length === 2 ? { afterMs: 10 } : "done";
+  });
+  const nothing = { outcomes: { done: 0, again: 0, error: 0 }, overflows: 0, oldestMs: 0 };
+  expect(made.queue.snapshot()).toMatchObject(nothing);
   made.queue.add("a");
   await made.clock.advance(100);
-  expect(seen).toEqual({
-    depth: [0, 1, 0, 1, 0],
-    unfinished: [0, 1, 0, 1, 0],
-    retries: [0, 1],
-    overflows: [0],
-    waitedMs: [0, 0],
-    workedMs: [7, 7],
+  expect(made.queue.snapshot()).toMatchObject({ outcomes: { done: 1, again: 1, error: 1 } });
+});
+
+test("tells how long the next key has waited, and for how long nothing has moved", async () => {
+  const made = aQueue(() => sleep(made.clock, 40).then(() => "done" as const), { workers: 1 });
+  made.queue.add("a");
+  await made.clock.advance(0);
+  made.queue.add("b");
+  await made.clock.advance(30);
+  expect(made.queue.snapshot()).toMatchObject({ oldestMs: 30, stillMs: 30, longestRunningMs: 30 });
+  // Nobody waits: then it is no stand-still, however long the last one takes.
+  await made.clock.advance(20);
+  expect(made.queue.snapshot()).toMatchObject({ oldestMs: 0, stillMs: 0, longestRunningMs: 10 });
+});
+
+test("does not stand still while it has not been started", async () => {
+  const clock = new VirtualClock();
+  const queue = createQueue({
+    clock,
+    random: () => 0,
+    handler: () => Promise.resolve("done"),
+    keys: () => [],
+    onFailure: () => undefined,
+    onOverflow: () => undefined,
   });
+  queue.add("a");
+  await clock.advance(1_000);
+  expect(queue.snapshot()).toMatchObject({ waiting: 1, oldestMs: 1_000, stillMs: 0 });
+  queue.start();
+  await clock.advance(0);
+  expect(queue.snapshot()).toMatchObject({ waiting: 0, outcomes: { done: 1 } });
 });
 
 test("twenty thousand waiting keys are worked off in order", async () => {

@@ -39,22 +39,6 @@ export interface Failure {
   readonly retryInMs: number;
 }
 
-/** Gauges and totals are reported as 0 when the queue is made. Hooks must not throw. */
-interface QueueMetrics {
-  /** Keys that wait for a worker now. */
-  depth(keys: number): void;
-  /** Keys being worked on now; `snapshot` says for how long. */
-  unfinished(keys: number): void;
-  /** Runs after a throw, since the start. */
-  retries(total: number): void;
-  /** Keys refused for lack of room, since the start. */
-  overflows(total: number): void;
-  /** One key's time from ready to run until a worker took it. */
-  waitedMs(ms: number): void;
-  /** One run's duration, however it ended. */
-  workedMs(ms: number): void;
-}
-
 export interface QueueOptions {
   readonly clock: Clock;
   readonly random: Random;
@@ -71,16 +55,22 @@ export interface QueueOptions {
   /** Over all keys; absent: unlimited. */
   readonly rateLimit?: RateLimit;
   readonly drainMs?: number;
-  readonly metrics?: QueueMetrics;
 }
 
-interface QueueSnapshot {
+export interface QueueSnapshot {
   readonly waiting: number;
   readonly delayed: number;
   readonly running: number;
-  /** Sum and maximum of how long the running handlers have been at it: grows when one hangs. */
-  readonly unfinishedMs: number;
+  /** How long the key has waited that is next. */
+  readonly oldestMs: number;
+  /** Of the handlers that run: grows when one hangs. */
   readonly longestRunningMs: number;
+  /** Keys wait, and no handler began or ended for so long; 0 before the start. */
+  readonly stillMs: number;
+  /** Runs by how they ended, since the queue was made. */
+  readonly outcomes: { readonly done: number; readonly again: number; readonly error: number };
+  /** Keys refused for lack of room, since the queue was made. */
+  readonly overflows: number;
 }
 
 export interface WorkQueue {
@@ -113,7 +103,7 @@ const DEFAULT_BACKOFF: BackoffPolicy = { baseMs: 5, capMs: 1_000_000 };
 const TURN_AFTER_MS = 20;
 
 export function createQueue(options: QueueOptions): WorkQueue {
-  const { clock, random, handler, metrics } = options;
+  const { clock, random, handler } = options;
   const workers = options.workers ?? 4;
   const maxKeys = options.maxKeys ?? 100_000;
   const backoff = options.backoff ?? DEFAULT_BACKOFF;
@@ -130,19 +120,16 @@ export function createQueue(options: QueueOptions): WorkQueue {
   let pauseTimer: Timer | undefined;
   /** Spent in handlers before they first awaited anything, since the last turn: there they look and plan. */
   let busyMs = 0;
-  let retries = 0;
+  const outcomes = { done: 0, again: 0, error: 0 };
   let overflows = 0;
+  /** When a handler last began or ended. */
+  let movedAtMs = clock.monotonic();
   /** Something was refused since the last pass began. */
   let owesPass = false;
   let pass: Iterator<string> | undefined;
   let stopping = false;
   let stopped: Promise<readonly string[]> | undefined;
   let onDrained: (() => void) | undefined;
-
-  metrics?.depth(0);
-  metrics?.unfinished(0);
-  metrics?.retries(0);
-  metrics?.overflows(0);
 
   function ask(key: string, delayMs: number): void {
     if (stopping) return;
@@ -195,7 +182,6 @@ export function createQueue(options: QueueOptions): WorkQueue {
     entry.state = { is: "waiting" };
     entry.sinceMs = clock.monotonic();
     waiting.push(entry);
-    metrics?.depth(waiting.size());
     dispatchSoon();
   }
 
@@ -239,19 +225,12 @@ export function createQueue(options: QueueOptions): WorkQueue {
   }
 
   async function work(entry: Entry): Promise<void> {
-    const startedMs = clock.monotonic();
-    const waitedMs = startedMs - entry.sinceMs;
     entry.state = { is: "running" };
-    entry.sinceMs = startedMs;
+    movedAtMs = entry.sinceMs = clock.monotonic();
     running.add(entry);
-    metrics?.depth(waiting.size());
-    metrics?.unfinished(running.size);
-    metrics?.waitedMs(waitedMs);
-    if (entry.failures > 0) metrics?.retries(++retries);
     const ended = await runHandler(entry.key);
     running.delete(entry);
-    metrics?.unfinished(running.size);
-    metrics?.workedMs(clock.monotonic() - startedMs);
+    movedAtMs = clock.monotonic();
     if (stopping) {
       entries.delete(entry.key);
       if (running.size === 0) onDrained?.();
@@ -279,6 +258,7 @@ export function createQueue(options: QueueOptions): WorkQueue {
 
   function succeed(entry: Entry, outcome: Outcome): void {
     const now = clock.monotonic();
+    outcomes[outcome === "done" ? "done" : "again"]++;
     // At least a millisecond: a handler that asks for 0 again and again must not keep timers and sockets from their turn.
     const laterMs = outcome === "done" ? Infinity : now + Math.max(1, outcome.afterMs);
     const nextMs = Math.min(laterMs, entry.askedForMs ?? Infinity);
@@ -295,6 +275,7 @@ export function createQueue(options: QueueOptions): WorkQueue {
   function fail(entry: Entry, error: unknown): void {
     const now = clock.monotonic();
     entry.failures++;
+    outcomes.error++;
     const stayAwayMs = retryAfterMs(error, random);
     const backOffMs = backoffMs(backoff, entry.failures, random);
     const wantedMs = Math.min(now + backOffMs, entry.askedForMs ?? Infinity);
@@ -306,7 +287,7 @@ export function createQueue(options: QueueOptions): WorkQueue {
   }
 
   function refuse(key: string): void {
-    metrics?.overflows(++overflows);
+    overflows++;
     if (owesPass) return;
     owesPass = true;
     options.onOverflow({ key, maxKeys });
@@ -333,7 +314,6 @@ export function createQueue(options: QueueOptions): WorkQueue {
       if (state.is !== "running") entries.delete(key);
     }
     waiting.clear();
-    metrics?.depth(0);
     abort.abort(new Error("the work queue was stopped"));
     if (running.size > 0) {
       await new Promise<void>((resolve) => {
@@ -350,6 +330,7 @@ export function createQueue(options: QueueOptions): WorkQueue {
   return {
     start() {
       started = true;
+      movedAtMs = clock.monotonic();
       dispatchSoon();
     },
     add: (key) => ask(key, 0),
@@ -362,12 +343,16 @@ export function createQueue(options: QueueOptions): WorkQueue {
     snapshot() {
       const now = clock.monotonic();
       const ages = [...running].map((entry) => now - entry.sinceMs);
+      const oldestMs = now - (waiting.peek()?.sinceMs ?? now);
       return {
         waiting: waiting.size(),
         delayed: entries.size - waiting.size() - running.size,
         running: running.size,
-        unfinishedMs: ages.reduce((sum, age) => sum + age, 0),
+        oldestMs,
         longestRunningMs: Math.max(0, ...ages),
+        stillMs: started ? Math.min(oldestMs, now - movedAtMs) : 0,
+        outcomes: { ...outcomes },
+        overflows,
       };
     },
     stop() {
