@@ -55,12 +55,14 @@ async function settle(agent: Agent, imports: number): Promise<void> {
   const deadlineMs = performance.now() + TIMEOUT_MS;
   let idleSinceMs: number | undefined;
   for (;;) {
-    const isSettled = agent.isSynced() && agent.isIdle() && agent.counts().imports === imports;
+    const isSettled = agent.isSynced() && agent.isIdle() && agent.measures()?.imports === imports;
     const nowMs = performance.now();
     idleSinceMs = isSettled ? (idleSinceMs ?? nowMs) : undefined;
     if (idleSinceMs !== undefined && nowMs - idleSinceMs > REMEMBER_MS) return;
     if (nowMs > deadlineMs) {
-      throw new Error(`${agent.counts().imports} of ${imports} services were imported in time`);
+      throw new Error(
+        `${agent.measures()?.imports ?? 0} of ${imports} services were imported in time`,
+      );
     }
     await pause(POLL_MS);
   }

@@ -164,6 +164,7 @@ test("central serves the dashboard where it is told to", async () => {
     world.home,
     "central",
     "--dashboard-address=127.0.0.1:0",
+    "--metrics-address=127.0.0.1:0",
     ...kubeconfigs(world),
   );
   const url = await run.prints(/"url":"(http:[^"]+)"/);
@@ -179,7 +180,7 @@ test.each(["agent", "central"])(
     const file = join(world.home, "token");
     const token = "0123456789abcdef0123";
     writeFileSync(file, token);
-    const metrics = verb === "agent" ? ["--metrics-address", "127.0.0.1:0"] : [];
+    const metrics = ["--metrics-address", "127.0.0.1:0"];
     const args = [verb, ...kubeconfigs(world), ...metrics, "--dashboard-address", "0.0.0.0:0"];
     const refused = await runCommand(args, { home: world.home });
     expect(refused.code).toBe(2);

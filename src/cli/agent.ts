@@ -15,6 +15,8 @@ import { Problem } from "../api/problem.ts";
 import { startAgent } from "../controllers/agent.ts";
 import { installCrds } from "../controllers/crd.ts";
 import { keepCredential } from "../controllers/credential.ts";
+import { nameQueues } from "../controllers/measures.ts";
+import { explainStuck } from "../core/health.ts";
 import { createPolicy, type NamespacePolicy, type Policy } from "../core/policy.ts";
 import { HUB_SECRET, type HubCredential, parseCredential } from "../hub/credential.ts";
 import { createKubernetesHub } from "../hub/kubernetes.ts";
@@ -34,8 +36,9 @@ import { describeSource, openBeside } from "./dashboard.ts";
 import type { DashboardPlace } from "./dashboardCommand.ts";
 import { renderHubConfig } from "./hubConfig.ts";
 import { createLog } from "./log.ts";
-import { type AgentState, serveState } from "./metrics.ts";
+import { serveState } from "./metrics.ts";
 import { askUntilAnswered } from "./patience.ts";
+import type { ProcessState } from "./registry.ts";
 
 export interface AgentFlags extends DashboardPlace {
   readonly kubeconfig?: string;
@@ -60,7 +63,7 @@ export async function runAgent(context: CliContext, flags: AgentFlags): Promise<
     denied: flags.denyNamespace,
   });
   const config = chooseConfig(context, flags);
-  const state: AgentState = { measured: undefined, unready: "The agent has not started yet." };
+  const state: ProcessState = { measured: undefined, unready: "The agent has not started yet." };
   const listener = await serveState(flags.metricsAddress, state);
   const client = createClient(config, { clock, userAgent: USER_AGENT });
   log.info("agent starts", { server: config.server, metrics: listener.address });
@@ -74,8 +77,12 @@ export async function runAgent(context: CliContext, flags: AgentFlags): Promise<
     // Before anything else: who runs it in a cluster that has not joined learns it from each replica.
     await readCredential(context, { store: client, log, signal });
     const identity = `${hostname()}_${randomUUID()}`;
-    const election = { store: client, clock, random, log, lease: AGENT_LEASE, identity };
-    state.unready = undefined;
+    state.unready = "It is not known yet whether another agent works.";
+    const onStandingBy = (): void => {
+      state.unready = undefined;
+    };
+    const rules = { lease: AGENT_LEASE, identity, onStandingBy };
+    const election = { store: client, clock, random, log, ...rules };
     const lead = (leadership: Leadership): Promise<void> =>
       work(context, { config, policy, log, state, leadership });
     // A term that ends by itself has found that the cluster joined another hub: the next begins there.
@@ -94,7 +101,7 @@ interface Term {
   readonly config: ClusterConfig;
   readonly policy: Policy;
   readonly log: Log;
-  readonly state: AgentState;
+  readonly state: ProcessState;
   readonly leadership: Leadership;
 }
 
@@ -105,6 +112,7 @@ async function work(context: CliContext, term: Term): Promise<void> {
   const { signal } = leadership;
   const fence = { clock, userAgent: USER_AGENT, mayWrite: () => leadership.mayWrite() };
   const undo: (() => Promise<void>)[] = [];
+  state.unready = "The agent takes over.";
   try {
     const local = createClient(term.config, fence);
     undo.push(() => local.close());
@@ -141,13 +149,27 @@ async function work(context: CliContext, term: Term): Promise<void> {
     state.measured = {
       members: () => hub.members(),
       rejectionTotals: () => hub.rejectionTotals(),
-      counts: () => agent.counts(),
       hubSilentMs: () => contact.silentMs(),
+      unidentified: () => 0,
+      clusters: () => {
+        const own = agent.measures();
+        const onHub = { watches: hub.watches(), writes: hub.writes() };
+        return own === undefined ? [] : [{ ...own, hub: onHub }];
+      },
+      latencies: () => agent.latencies(),
+      explainUnread: () => agent.explainUnread(),
+      explainStuck: () => {
+        const own = agent.measures();
+        const loop = { name: "The loop of heartbeats", stillMs: agent.stillMs() };
+        return explainStuck({ loops: [loop], queues: own === undefined ? [] : nameQueues(own) });
+      },
     };
+    state.unready = undefined;
     await aborted(signal, moved.signal);
     if (moved.signal.aborted) log.warn("cluster joined another hub: the agent starts anew");
   } finally {
     state.measured = undefined;
+    state.unready = undefined;
     for (const step of undo.toReversed()) await step();
   }
 }

@@ -2,8 +2,10 @@
 
 import { MEMBER_CRDS } from "../api/crds.ts";
 import { Problem } from "../api/problem.ts";
-import { startCentral, type CentralMember } from "../controllers/central.ts";
+import { type Central, startCentral, type CentralMember } from "../controllers/central.ts";
 import { installCrds } from "../controllers/crd.ts";
+import { nameQueues } from "../controllers/measures.ts";
+import { explainStuck } from "../core/health.ts";
 import { createPolicy, type NamespacePolicy } from "../core/policy.ts";
 import type { FeedSource } from "../dashboard/clusterFeed.ts";
 import { createClient, type KubeClient } from "../kube/client.ts";
@@ -12,6 +14,8 @@ import { type CliContext, untilStopped } from "./context.ts";
 import { describeSource, openBeside } from "./dashboard.ts";
 import type { DashboardPlace } from "./dashboardCommand.ts";
 import { createLog } from "./log.ts";
+import { serveState } from "./metrics.ts";
+import type { Measured, ProcessState } from "./registry.ts";
 import { readSources, type SourceFlags } from "./source.ts";
 
 export interface CentralFlags extends SourceFlags, DashboardPlace {
@@ -19,6 +23,7 @@ export interface CentralFlags extends SourceFlags, DashboardPlace {
   readonly allowNamespace: readonly string[];
   readonly denyNamespace: readonly string[];
   readonly installCrds: boolean;
+  readonly metricsAddress: string;
   readonly logLevel: string;
 }
 
@@ -55,16 +60,44 @@ export async function runCentral(context: CliContext, flags: CentralFlags): Prom
     allowed: flags.allowNamespace,
     denied: flags.denyNamespace,
   });
-  log.info("central starts", { members: sources.map((source) => source.name) });
+  const state: ProcessState = { measured: undefined, unready: "Central has not started yet." };
   const page = { sources: shown, asksHub: false, mode: "isthmus central", log };
+  const undo: (() => Promise<void>)[] = clients.map((client) => () => client.close());
   try {
+    const listener = await serveState(flags.metricsAddress, state);
+    undo.push(() => listener.close());
+    const names = sources.map((source) => source.name);
+    log.info("central starts", { members: names, metrics: listener.address });
     const dashboard = await openBeside(context, flags, page);
+    undo.push(() => dashboard.close());
     const central = startCentral({ members, policy, clock, random, log });
+    undo.push(() => central.stop());
+    state.measured = measure(central);
+    state.unready = undefined;
     await untilStopped(signal);
     log.info("central stops");
-    await dashboard.close();
-    await central.stop();
   } finally {
-    await Promise.all(clients.map((client) => client.close()));
+    for (const step of undo.toReversed()) await step();
   }
+}
+
+function measure(central: Central): Measured {
+  return {
+    members: () => central.members(),
+    rejectionTotals: () => new Map(),
+    // It is in this process.
+    hubSilentMs: () => 0,
+    unidentified: () => central.unidentified(),
+    clusters: () => central.measures(),
+    latencies: () => central.latencies(),
+    explainUnread: () => central.explainUnread(),
+    explainStuck: () =>
+      explainStuck({
+        loops: [...central.stillMs()].map(([name, stillMs]) => ({
+          name: `The loop of "${name}"`,
+          stillMs,
+        })),
+        queues: central.measures().flatMap(nameQueues),
+      }),
+  };
 }

@@ -45,9 +45,9 @@ export async function runDns(context: CliContext, flags: DnsFlags): Promise<void
         ageMs: () => served.feed?.ageMs() ?? clock.monotonic() - startedMs,
       },
     });
-    const listener = await serveRegistry(flags.metricsAddress, registry, () =>
-      explainUnready(served.feed, servers),
-    );
+    const listener = await serveRegistry(flags.metricsAddress, registry, {
+      explainUnready: () => explainUnready(served.feed, servers),
+    });
     undo.push(() => listener.close());
     log.info("dns server starts", {
       listen: at.map(formatEndpoint),

@@ -1,10 +1,13 @@
 import { createServer } from "node:http";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { SERVICE_IMPORT } from "../api/mcs.ts";
 import type { ClusterId } from "../api/names.ts";
 import { VERSION } from "../api/version.ts";
-import { type AgentState, parseAddress, serveState } from "./metrics.ts";
+import { createLatencies } from "../controllers/propagation.ts";
+import { parseAddress, serveState } from "./metrics.ts";
+import type { ProcessState } from "./registry.ts";
 
-async function aListener(state: AgentState = { measured: undefined, unready: undefined }) {
+async function aListener(state: ProcessState = { measured: undefined, unready: undefined }) {
   const listener = await serveState("127.0.0.1:0", state);
   onTestFinished(() => listener.close());
   const ask = async (path: string, method = "GET") => {
@@ -13,6 +16,36 @@ async function aListener(state: AgentState = { measured: undefined, unready: und
   };
   return { ask, state, listener };
 }
+
+const IDLE = {
+  waiting: 0,
+  delayed: 0,
+  running: 0,
+  oldestMs: 0,
+  longestRunningMs: 0,
+  stillMs: 0,
+  outcomes: { done: 0, again: 0, error: 0 },
+  overflows: 0,
+};
+const BUSY = {
+  ...IDLE,
+  waiting: 3,
+  delayed: 2,
+  running: 1,
+  oldestMs: 4_000,
+  longestRunningMs: 500,
+  outcomes: { done: 8, again: 4, error: 2 },
+  overflows: 1,
+};
+const A_WATCH = {
+  resource: SERVICE_IMPORT,
+  objects: 6,
+  lists: 2,
+  watches: 4,
+  events: 9,
+  failures: 1,
+  ageMs: 30_000,
+};
 
 const MEASURED = {
   members: () => [
@@ -34,8 +67,33 @@ const MEASURED = {
     },
   ],
   rejectionTotals: () => new Map([["west AddressNotDeclared", 3]]),
-  counts: () => ({ exports: 2, imports: 5 }),
   hubSilentMs: () => 2_000,
+  unidentified: () => 1,
+  clusters: () => [
+    {
+      cluster: "east" as ClusterId,
+      exports: 2,
+      imports: 5,
+      queues: { export: IDLE, report: IDLE, import: BUSY },
+      watches: [A_WATCH],
+      writes: [{ kind: "Service", verb: "apply" as const, result: "done" as const, count: 7 }],
+      conflicts: new Map([["PortConflict", 1]]),
+      sources: new Map([["west", { services: 5, ready: 10, unready: 2 }]]),
+      hub: {
+        watches: [],
+        writes: [{ kind: "Lease", verb: "apply" as const, result: "failed" as const, count: 1 }],
+      },
+    },
+  ],
+  latencies: () => {
+    const latencies = createLatencies();
+    latencies.published.note(20);
+    latencies.imported.hub.note(300);
+    latencies.imported.hub.note(700_000);
+    return latencies;
+  },
+  explainUnread: () => undefined,
+  explainStuck: () => undefined,
 };
 
 describe("metrics", () => {
@@ -51,6 +109,10 @@ describe("metrics", () => {
       "isthmus_hub_contact_seconds 0",
       "# TYPE isthmus_member_silent_seconds gauge",
       "# TYPE isthmus_rejected_endpoints gauge",
+      "# TYPE isthmus_reconciles_total counter",
+      'isthmus_propagation_seconds_count{from="hub"} 0',
+      'isthmus_propagation_seconds_bucket{from="cluster",le="+Inf"} 0',
+      "isthmus_publish_seconds_count 0",
     ]) {
       expect(body).toContain(`${line}\n`);
     }
@@ -69,6 +131,36 @@ describe("metrics", () => {
       'isthmus_member_drained{cluster="east"} 0',
       'isthmus_member_drained{cluster="west"} 1',
       'isthmus_rejected_endpoints{cluster="west",reason="AddressNotDeclared"} 3',
+      "isthmus_unidentified_members 1",
+      'isthmus_conflicts{cluster="east",reason="PortConflict"} 1',
+      'isthmus_imported_services{cluster="east",source="west"} 5',
+      'isthmus_imported_endpoints{cluster="east",source="west",ready="true"} 10',
+      'isthmus_imported_endpoints{cluster="east",source="west",ready="false"} 2',
+      'isthmus_queue_keys{cluster="east",queue="export",state="waiting"} 0',
+      'isthmus_queue_keys{cluster="east",queue="import",state="waiting"} 3',
+      'isthmus_queue_keys{cluster="east",queue="import",state="delayed"} 2',
+      'isthmus_queue_keys{cluster="east",queue="import",state="running"} 1',
+      'isthmus_queue_oldest_seconds{cluster="east",queue="import"} 4',
+      'isthmus_queue_longest_run_seconds{cluster="east",queue="import"} 0.5',
+      'isthmus_queue_overflows_total{cluster="east",queue="import"} 1',
+      'isthmus_reconciles_total{cluster="east",queue="import",outcome="done"} 8',
+      'isthmus_reconciles_total{cluster="east",queue="import",outcome="again"} 4',
+      'isthmus_reconciles_total{cluster="east",queue="import",outcome="error"} 2',
+      'isthmus_writes_total{cluster="east",server="cluster",kind="Service",verb="apply",result="done"} 7',
+      'isthmus_writes_total{cluster="east",server="hub",kind="Lease",verb="apply",result="failed"} 1',
+      'isthmus_watch_age_seconds{cluster="east",server="cluster",resource="serviceimports"} 30',
+      'isthmus_watched_objects{cluster="east",server="cluster",resource="serviceimports"} 6',
+      'isthmus_watch_events_total{cluster="east",server="cluster",resource="serviceimports"} 9',
+      'isthmus_watch_restarts_total{cluster="east",server="cluster",resource="serviceimports"} 3',
+      'isthmus_watch_relists_total{cluster="east",server="cluster",resource="serviceimports"} 1',
+      'isthmus_watch_failures_total{cluster="east",server="cluster",resource="serviceimports"} 1',
+      "isthmus_publish_seconds_sum 0.02",
+      'isthmus_propagation_seconds_bucket{from="hub",le="0.25"} 0',
+      'isthmus_propagation_seconds_bucket{from="hub",le="0.5"} 1',
+      'isthmus_propagation_seconds_bucket{from="hub",le="300"} 1',
+      'isthmus_propagation_seconds_bucket{from="hub",le="+Inf"} 2',
+      'isthmus_propagation_seconds_count{from="hub"} 2',
+      'isthmus_propagation_seconds_sum{from="hub"} 700.3',
     ]) {
       expect(body).toContain(`${line}\n`);
     }
@@ -93,12 +185,24 @@ describe("metrics", () => {
 });
 
 describe("health", () => {
-  test("is well while the process runs; ready only once it can be of use, with a sentence until then", async () => {
+  test("is ready only once it can be of use, with a sentence until then", async () => {
     const { ask, state } = await aListener({ measured: undefined, unready: "Not yet." });
     expect(await ask("/healthz")).toEqual({ status: 200, body: "ok\n" });
     expect(await ask("/readyz")).toEqual({ status: 503, body: "Not yet.\n" });
+    // Standing by.
     state.unready = undefined;
     expect(await ask("/readyz")).toEqual({ status: 200, body: "ok\n" });
+    state.measured = { ...MEASURED, explainUnread: () => "The hub has not been read yet." };
+    expect(await ask("/readyz")).toEqual({ status: 503, body: "The hub has not been read yet.\n" });
+    expect(await ask("/healthz")).toEqual({ status: 200, body: "ok\n" });
+    state.measured = MEASURED;
+    expect(await ask("/readyz")).toEqual({ status: 200, body: "ok\n" });
+  });
+
+  test("ends with a sentence when a loop is stuck", async () => {
+    const measured = { ...MEASURED, explainStuck: () => "The import queue is stuck." };
+    const { ask } = await aListener({ measured, unready: undefined });
+    expect(await ask("/healthz")).toEqual({ status: 503, body: "The import queue is stuck.\n" });
   });
 
   test("nothing else is answered", async () => {
@@ -110,7 +214,7 @@ describe("health", () => {
   test("a measure that fails is an error of that page, not of the process", async () => {
     const measured = {
       ...MEASURED,
-      counts: () => {
+      clusters: () => {
         throw new Error("no count");
       },
     };

@@ -90,6 +90,11 @@ function createProgram(context: CliContext): Command {
       [],
     )
     .option("--no-install-crds", "do not install missing or outdated CustomResourceDefinitions")
+    .option(
+      "--metrics-address <address:port>",
+      "where to answer /metrics, /healthz and /readyz; port 0 takes a free one",
+      "127.0.0.1:9402",
+    )
     .action(async (options: CentralFlags) => {
       const { runCentral } = await import("./central.ts");
       await runCentral(context, options);

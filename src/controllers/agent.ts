@@ -17,7 +17,9 @@ import { runBounded } from "../runtime/bounded.ts";
 import type { Contact } from "../runtime/contact.ts";
 import { detectFamilies, identifyCluster, type SelfDescription } from "./identify.ts";
 import { watchLiveness } from "./liveness.ts";
+import type { MemberMeasures } from "./measures.ts";
 import { describe, type Member, startMember } from "./member.ts";
+import { createLatencies, type Latencies } from "./propagation.ts";
 
 export interface AgentOptions {
   /** The id that the cluster joined under. */
@@ -43,7 +45,13 @@ export interface Agent {
   isSynced(): boolean;
   isIdle(): boolean;
   livenessOf(cluster: ClusterId): Liveness;
-  counts(): { readonly exports: number; readonly imports: number };
+  /** Undefined until the cluster can be worked on. */
+  measures(): MemberMeasures | undefined;
+  latencies(): Latencies;
+  /** Why it has not read the cluster and the hub yet; undefined once it has, whatever goes away later. */
+  explainUnread(): string | undefined;
+  /** Since its loop last came round. */
+  stillMs(): number;
   stop(): Promise<void>;
 }
 
@@ -61,7 +69,9 @@ export function startAgent(options: AgentOptions): Agent {
   const stopping = new AbortController();
   const { signal } = stopping;
   const say = createTeller(log);
+  const latencies = createLatencies();
   let member: Member | undefined;
+  let turnedAtMs = clock.monotonic();
   let isHubKnown = false;
   let isDrained = false;
   /** The hub became known since the last heartbeat was sent, which failed for that. */
@@ -78,10 +88,12 @@ export function startAgent(options: AgentOptions): Agent {
       ...options,
       log,
       families,
+      latencies,
       livenessOf: (source) => liveness.livenessOf(source),
       ...(contact === undefined ? {} : { isHubAway: () => contact.isAway() }),
     });
     for (let failures = 0; ; isAnswering = await isClusterAnswering()) {
+      turnedAtMs = clock.monotonic();
       failures = (await beat(isAnswering)) ? 0 : failures + 1;
       if (!(await pauseAfterBeat(chooseBeatPause(failures)))) return;
     }
@@ -96,6 +108,7 @@ export function startAgent(options: AgentOptions): Agent {
   /** Undefined when it is time to stop. */
   async function prepare(): Promise<readonly IPFamily[] | undefined> {
     for (let failures = 1; ; failures += 1) {
+      turnedAtMs = clock.monotonic();
       try {
         return await within(PREPARE_BOUND_MS, async (bound) => {
           await options.prepare?.(bound);
@@ -203,6 +216,12 @@ export function startAgent(options: AgentOptions): Agent {
     );
   }
 
+  function explainUnread(): string | undefined {
+    if (member?.isRead() !== true) return "The cluster has not been read yet.";
+    if (isHubKnown) return undefined;
+    return "The hub has not been read yet. Until it answers, what is imported stays as it is.";
+  }
+
   function within<X>(boundMs: number, ask: (signal: AbortSignal) => Promise<X>): Promise<X> {
     return runBounded({ clock, boundMs, stop: signal }, ask);
   }
@@ -248,7 +267,10 @@ export function startAgent(options: AgentOptions): Agent {
     isSynced: () => member?.isSynced() === true,
     isIdle: () => member?.isIdle() === true,
     livenessOf: (source) => liveness.livenessOf(source),
-    counts: () => member?.counts() ?? { exports: 0, imports: 0 },
+    measures: () => member?.measures(),
+    latencies: () => latencies,
+    explainUnread,
+    stillMs: () => clock.monotonic() - turnedAtMs,
     async stop() {
       stopping.abort(new Error("stopped"));
       stopListening?.();

@@ -6,14 +6,16 @@ import type { LivenessPolicy, MemberContact } from "../core/liveness.ts";
 import type { Policy } from "../core/policy.ts";
 import { createMemoryHub } from "../hub/memory.ts";
 import { type Clock, type Random, sleep } from "../ports/clock.ts";
-import { STRANGER } from "../ports/hub.ts";
+import { type HubMember, STRANGER } from "../ports/hub.ts";
 import type { Log } from "../ports/log.ts";
 import { isStoreError, type Store } from "../ports/store.ts";
 import { backoffMs } from "../runtime/backoff.ts";
 import { runBounded } from "../runtime/bounded.ts";
 import { detectFamilies, identifyCluster, type SelfDescription } from "./identify.ts";
 import { watchLiveness } from "./liveness.ts";
+import type { MemberMeasures } from "./measures.ts";
 import { describe, type Member, startMember } from "./member.ts";
+import { createLatencies, type Latencies } from "./propagation.ts";
 
 export interface CentralMember {
   /** What the administrator calls it: a kubeconfig or a context. */
@@ -39,6 +41,16 @@ export interface Central {
   /** Members that are identified and at work. */
   joined(): readonly ClusterId[];
   isIdle(): boolean;
+  members(): readonly HubMember[];
+  /** Of those that are at work. */
+  measures(): readonly MemberMeasures[];
+  latencies(): Latencies;
+  /** How many have not said who they are. */
+  unidentified(): number;
+  /** Why it is of no use yet. Once every cluster was read or did not answer, and one was read, it is: whatever goes away later. */
+  explainUnread(): string | undefined;
+  /** Since the loop of each member last came round, by what the administrator calls it. */
+  stillMs(): ReadonlyMap<string, number>;
   stop(): Promise<void>;
 }
 
@@ -46,6 +58,8 @@ const JOIN_BACKOFF = { baseMs: 500, capMs: 15_000 };
 const JOIN_BOUND_MS = 90_000;
 const HEARTBEAT_MS = 5_000;
 const HEARTBEAT_BOUND_MS = 4_000;
+/** A cluster that was silent for so long while it was first read is not waited for. */
+const AWAY_MS = 20_000;
 
 export function startCentral(options: CentralOptions): Central {
   const { clock, random, log, heartbeatMs = HEARTBEAT_MS } = options;
@@ -57,11 +71,18 @@ export function startCentral(options: CentralOptions): Central {
   const hub = createMemoryHub(clock, () => strangers.size > 0);
   /** When a member last became one that has not said who it is. */
   let strangeSinceMs = clock.monotonic();
+  const latencies = createLatencies();
+  const turnedAtMs = new Map(options.members.map(({ name }) => [name, clock.monotonic()]));
+  /** Those that have failed to join once: nobody waits for them. */
+  const failed = new Set<CentralMember>();
+  let isRead = false;
 
   async function runMember(configured: CentralMember): Promise<void> {
     for (let failures = 1; ; failures += 1) {
+      turnedAtMs.set(configured.name, clock.monotonic());
       try {
         const cluster = await join(configured);
+        if (cluster === undefined) failed.add(configured);
         if (cluster !== undefined) {
           await beat(cluster, configured);
           if (signal.aborted) return;
@@ -70,6 +91,7 @@ export function startCentral(options: CentralOptions): Central {
         }
       } catch (error) {
         if (signal.aborted) return;
+        failed.add(configured);
         log.warn("cluster cannot be joined yet", {
           cluster: configured.name,
           error: describe(error),
@@ -110,6 +132,7 @@ export function startCentral(options: CentralOptions): Central {
       store,
       hub,
       policy: options.policy,
+      latencies,
       livenessOf: (source) => liveness.livenessOf(running.has(source) ? source : STRANGER),
       clock,
       random,
@@ -133,6 +156,7 @@ export function startCentral(options: CentralOptions): Central {
   /** A cluster is heard when its API server answers. Ends when it answers with another id, or when it is time to stop. */
   async function beat(cluster: ClusterId, configured: CentralMember): Promise<void> {
     do {
+      turnedAtMs.set(configured.name, clock.monotonic());
       try {
         const described = await within(HEARTBEAT_BOUND_MS, (bound) =>
           identifyCluster(configured.store, configured, bound),
@@ -173,6 +197,22 @@ export function startCentral(options: CentralOptions): Central {
     return [...hub.members(), ...[...strangers].map(() => ({ cluster: STRANGER, silentMs }))];
   }
 
+  function explainUnread(): string | undefined {
+    if (isRead) return undefined;
+    const silent = new Set(
+      hub.members().flatMap(({ cluster, silentMs }) => (silentMs > AWAY_MS ? cluster : [])),
+    );
+    const all = [...running];
+    const awaited = [...strangers].filter((configured) => !failed.has(configured)).length;
+    const unread = all.filter(([cluster, member]) => !member.isRead() && !silent.has(cluster));
+    if (awaited + unread.length > 0) {
+      return `${awaited + unread.length} of ${options.members.length} clusters have not been read yet.`;
+    }
+    if (!all.some(([, member]) => member.isRead())) return "No cluster has answered yet.";
+    isRead = true;
+    return undefined;
+  }
+
   function within<X>(boundMs: number, ask: (signal: AbortSignal) => Promise<X>): Promise<X> {
     return runBounded({ clock, boundMs, stop: signal }, ask);
   }
@@ -195,6 +235,12 @@ export function startCentral(options: CentralOptions): Central {
 
   return {
     joined: () => [...running.keys()],
+    members: () => hub.members(),
+    measures: () => [...running.values()].map((member) => member.measures()),
+    latencies: () => latencies,
+    unidentified: () => strangers.size,
+    explainUnread,
+    stillMs: () => new Map([...turnedAtMs].map(([name, atMs]) => [name, clock.monotonic() - atMs])),
     isIdle: () => [...running.values()].every((member) => member.isIdle()),
     async stop() {
       stopping.abort(new Error("stopped"));

@@ -35,6 +35,8 @@ export interface ImporterOptions {
   readonly policy: Policy;
   readonly livenessOf: (cluster: ClusterId) => Liveness;
   readonly eventBucket: TokenBucket;
+  /** All that was planned has been written; more may be planned by it. */
+  readonly onWritten?: () => void;
 }
 
 /** import, derived Service, addresses, status: each needs the one before; a type flip adds one more. */
@@ -54,6 +56,7 @@ export async function reconcileImport(
     if (writes.length === 0) break;
     try {
       await applyWrites({ store, freshness, owner: service, signal }, writes);
+      options.onWritten?.();
       await tellEvents({ ...options, signal }, input, writes);
     } catch (error) {
       if (isOutrun(error)) break;

@@ -6,7 +6,8 @@
 //      └──┘ unreachable,       begins here)     hours)
 //           no id, id taken: try again, never in anyone's way
 
-import type { IPFamily } from "../api/builtin.ts";
+import { ENDPOINT_SLICE, type IPFamily, SERVICE } from "../api/builtin.ts";
+import { SERVICE_EXPORT, SERVICE_IMPORT } from "../api/mcs.ts";
 import type { ClusterId, ServiceKey } from "../api/names.ts";
 import { splitServiceKey } from "../api/names.ts";
 import type { Liveness } from "../core/liveness.ts";
@@ -20,10 +21,13 @@ import { createTokenBucket } from "../runtime/bucket.ts";
 import { logInformerError } from "../runtime/complaint.ts";
 import { createFreshness } from "../runtime/freshness.ts";
 import { createQueue, type WorkQueue } from "../runtime/queue.ts";
+import { countWrites } from "../runtime/writes.ts";
 import { createAddresses } from "./addresses.ts";
 import { EVENT_LIMIT } from "./event.ts";
 import { publishExport, reportExport } from "./exporter.ts";
 import { reconcileImport } from "./importer.ts";
+import { countConflicts, countSources, type MemberMeasures, type QueueName } from "./measures.ts";
+import { createLatencies, createPropagation, type Latencies } from "./propagation.ts";
 import { createClusterView } from "./view.ts";
 
 export interface MemberOptions {
@@ -35,6 +39,8 @@ export interface MemberOptions {
   readonly livenessOf: (cluster: ClusterId) => Liveness;
   /** Nothing can be told to the hub now; whoever says so calls `retryExports` when it can. Absent: never. */
   readonly isHubAway?: () => boolean;
+  /** Where the times of changes are noted: what members of one process share. Absent: nowhere. */
+  readonly latencies?: Latencies;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -45,7 +51,9 @@ export interface Member {
   reviewImports(): void;
   /** What could not be told to the hub is told now. */
   retryExports(): void;
-  counts(): { readonly exports: number; readonly imports: number };
+  measures(): MemberMeasures;
+  /** The cluster has been read once. */
+  isRead(): boolean;
   /** The cluster and the hub are known, and all that was there at the start has been told. */
   isSynced(): boolean;
   /** No work is waiting or running. */
@@ -54,6 +62,13 @@ export interface Member {
 }
 
 export const WORKERS = 16;
+/** What a member writes in its cluster. */
+const WRITTEN = [
+  [SERVICE_IMPORT, "apply", "delete"],
+  [SERVICE, "apply", "delete"],
+  [ENDPOINT_SLICE, "apply", "delete"],
+  [SERVICE_EXPORT, "apply"],
+] as const;
 /** The first retries come quickly; an object that cannot be written is not tried more than twice a minute. */
 const BACKOFF = { baseMs: 50, capMs: 30_000 };
 /** What the hub refuses for what it is must not keep the others from knowing that there is no more to wait for. */
@@ -61,6 +76,8 @@ const REFUSALS = ["BadRequest", "Forbidden", "Invalid", "TooLarge"] as const;
 
 export function startMember(options: MemberOptions): Member {
   const { cluster, hub, clock, random, log } = options;
+  const counted = countWrites(options.store, WRITTEN);
+  const { store } = counted;
   const exportFreshness = createFreshness(clock);
   const importFreshness = createFreshness(clock);
   const addresses = createAddresses(clock);
@@ -75,26 +92,36 @@ export function startMember(options: MemberOptions): Member {
   let isComplete = false;
   let tellAllPublished = (): void => undefined;
 
+  const propagation = createPropagation({
+    clock,
+    latencies: options.latencies ?? createLatencies(),
+    isTimed: () => isLocalSynced && isHubSynced,
+  });
   const view = createClusterView({
     ...options,
+    store,
     exportFreshness,
     importFreshness,
-    onExport: (service) => exports.add(service),
+    onExport: (service) => {
+      propagation.noteSource(service);
+      exports.add(service);
+    },
     onImport: (service) => imports.add(service),
     onNamespace: reviewNamespace,
     onError: (resource, error) =>
       logInformerError({ log, message: "informer failed" }, resource, error),
   });
 
-  const exporter = { ...options, view, freshness: exportFreshness, eventBucket };
-  const importer = { ...options, view, addresses, freshness: importFreshness, eventBucket };
+  const exporter = { ...options, store, view, freshness: exportFreshness, eventBucket };
+  const importer = { ...options, store, view, addresses, freshness: importFreshness, eventBucket };
   const exports = startQueue(
     "export",
     () => view.exports(),
     async (service, signal) => {
       try {
         // A hub that does not answer must not hold up the end; who closes the hub ends the write.
-        await untilStopped(publishExport(exporter, service), signal);
+        const sent = propagation.publish(service, () => publishExport(exporter, service));
+        await untilStopped(sent, signal);
       } catch (error) {
         untold.add(service);
         reports.add(service);
@@ -118,11 +145,14 @@ export function startMember(options: MemberOptions): Member {
   const imports = startQueue(
     "import",
     () => [...view.imports(), ...hub.services()],
-    (service, signal) => reconcileImport(importer, service, signal),
+    (service, signal) =>
+      propagation.import(service, (onWritten) =>
+        reconcileImport({ ...importer, onWritten }, service, signal),
+      ),
   );
 
   function startQueue(
-    name: string,
+    name: QueueName,
     keys: () => Iterable<ServiceKey>,
     handler: (service: ServiceKey, signal: AbortSignal) => ReturnType<typeof reconcileImport>,
   ): WorkQueue {
@@ -167,6 +197,7 @@ export function startMember(options: MemberOptions): Member {
 
   const unsubscribe = hub.subscribe({
     onService: (service) => {
+      propagation.noteShare(service);
       exports.add(service);
       imports.add(service);
     },
@@ -234,7 +265,24 @@ export function startMember(options: MemberOptions): Member {
   return {
     reviewImports,
     retryExports,
-    counts: () => ({ exports: [...view.exports()].length, imports: view.imports().size }),
+    measures: () => ({
+      cluster,
+      exports: [...view.exports()].length,
+      imports: view.imports().size,
+      queues: {
+        export: exports.snapshot(),
+        report: reports.snapshot(),
+        import: imports.snapshot(),
+      },
+      watches: view.watches(),
+      writes: counted.writes(),
+      conflicts: countConflicts(view.listExports()),
+      sources: countSources(
+        view.listSlices(),
+        hub.members().map((member) => member.cluster),
+      ),
+    }),
+    isRead: () => isLocalSynced,
     isSynced: () => isComplete,
     isIdle: () =>
       [exports, reports, imports].every((queue) => {

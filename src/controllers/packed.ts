@@ -8,6 +8,7 @@ import {
   SERVICE_NAME_LABEL,
   type ServiceKey,
   SLICE_MANAGER,
+  SOURCE_CLUSTER_LABEL,
   serviceKey,
 } from "../api/names.ts";
 import { apiVersionOf, type KubeObject } from "../api/object.ts";
@@ -21,6 +22,10 @@ export interface PackedSlice extends KubeObject {
   readonly sourceOf: ServiceKey | undefined;
   /** The service whose import it belongs to. */
   readonly importOf: ServiceKey | undefined;
+  /** What it holds of which source, if Isthmus wrote it. */
+  readonly imported:
+    | { readonly source: string; readonly endpoints: number; readonly ready: number }
+    | undefined;
   readonly text: string;
 }
 
@@ -41,6 +46,7 @@ export function packSlice(slice: EndpointSlice): PackedSlice {
     metadata: { namespace, name, uid, resourceVersion },
     sourceOf: importOf === undefined ? sourceOfSlice(slice) : undefined,
     importOf,
+    imported: importOf === undefined ? undefined : countImported(slice),
     text: narrowJson(foldEndpoints({ ...slice, metadata, endpoints }) ?? ""),
   };
 }
@@ -54,6 +60,15 @@ function importOfSlice(slice: EndpointSlice): ServiceKey | undefined {
   const { labels, namespace = "" } = slice.metadata;
   const name = labels?.[SERVICE_NAME_LABEL];
   return name === undefined ? undefined : serviceKey({ namespace, name });
+}
+
+function countImported({ metadata, endpoints }: EndpointSlice): PackedSlice["imported"] {
+  const source = metadata.labels?.[SOURCE_CLUSTER_LABEL];
+  const isOurs = metadata.labels?.[MANAGED_BY_LABEL] === SLICE_MANAGER;
+  if (source === undefined || !isOurs) return undefined;
+  const all = endpoints ?? [];
+  const ready = all.filter(({ conditions }) => conditions?.ready !== false).length;
+  return { source, endpoints: all.length, ready };
 }
 
 /** Imported slices are nobody's source: exporting them again would go round in circles. */

@@ -27,7 +27,12 @@ import type { KubeObject, Resource } from "../api/object.ts";
 import type { Clock, Random } from "../ports/clock.ts";
 import type { Store } from "../ports/store.ts";
 import type { Freshness } from "../runtime/freshness.ts";
-import { createInformer, type InformerError, keyOf } from "../runtime/informer.ts";
+import {
+  createInformer,
+  type InformerError,
+  type InformerSnapshot,
+  keyOf,
+} from "../runtime/informer.ts";
 import { packSlice, type PackedSlice, unpackSlice } from "./packed.ts";
 
 export interface ClusterViewOptions {
@@ -59,6 +64,10 @@ export interface ClusterView {
   exports(): Iterable<ServiceKey>;
   /** Every service that something of an import is left of. */
   imports(): ReadonlySet<ServiceKey>;
+  /** For whoever measures. */
+  listExports(): readonly ServiceExport[];
+  listSlices(): readonly PackedSlice[];
+  watches(): readonly InformerSnapshot[];
   stop(): Promise<void>;
 }
 
@@ -167,6 +176,9 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
         ...services.list().flatMap((service) => importOfDerived(service) ?? []),
         ...slices.list().flatMap((slice) => importOf(slice) ?? []),
       ]),
+    listExports: () => serviceExports.list(),
+    listSlices: () => slices.list(),
+    watches: () => informers.map((informer) => informer.snapshot()),
     stop: async () => {
       await Promise.all(informers.map((informer) => informer.stop()));
     },

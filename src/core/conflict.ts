@@ -4,9 +4,22 @@ import type { ClusterId } from "../api/names.ts";
 import type { ServiceShare } from "../api/share.ts";
 import { describePort, type DroppedPort, isSameNumber, type MergedPorts } from "./ports.ts";
 
+/** Those that the API defines. */
+export const CONFLICT_REASONS = [
+  "PortConflict",
+  "TypeConflict",
+  "SessionAffinityConflict",
+  "SessionAffinityConfigConflict",
+  "LabelsConflict",
+  "AnnotationsConflict",
+  "InternalTrafficPolicyConflict",
+  "TrafficDistributionConflict",
+  "IPFamilyConflict",
+] as const;
+export type ConflictReason = (typeof CONFLICT_REASONS)[number];
+
 export interface Conflict {
-  /** One of the reasons that the API defines, as in "PortConflict". */
-  readonly reason: string;
+  readonly reason: ConflictReason;
   readonly message: string;
 }
 
@@ -15,7 +28,7 @@ const DROPPED_PORTS_NAMED = 8;
 const VALUE_LENGTH_SHOWN = 256;
 
 export function describeDisagreement(found: {
-  readonly reason: string;
+  readonly reason: ConflictReason;
   readonly field: string;
   readonly value: string;
   readonly oldest: ServiceShare;

@@ -3,7 +3,12 @@
 
 import type { ClusterId } from "../api/names.ts";
 import { pickTrafficPolicy, type ServiceShare, type SharedService } from "../api/share.ts";
-import { type Conflict, describeDisagreement, describePortConflict } from "./conflict.ts";
+import {
+  type Conflict,
+  type ConflictReason,
+  describeDisagreement,
+  describePortConflict,
+} from "./conflict.ts";
 import { compareText, orderShares } from "./order.ts";
 import { mergePorts } from "./ports.ts";
 
@@ -38,6 +43,14 @@ export function mergeShares(shares: readonly ServiceShare[]): MergedService | un
   };
 }
 
+interface Property {
+  readonly reason: ConflictReason;
+  readonly field: string;
+  readonly read: (share: ServiceShare) => string;
+  /** Absent: all. */
+  readonly among?: readonly ServiceShare[];
+}
+
 /** The properties where the oldest wins whole (R30–R37), in the order their reasons are joined (R45). */
 function findDisagreements(oldest: ServiceShare, ordered: readonly ServiceShare[]): Conflict[] {
   // The usual case, met at every look at every service: nobody disagrees with itself.
@@ -45,48 +58,49 @@ function findDisagreements(oldest: ServiceShare, ordered: readonly ServiceShare[
   const sameAffinity = ordered.filter(
     (share) => (share.sessionAffinity ?? "None") === (oldest.sessionAffinity ?? "None"),
   );
-  return [
-    { reason: "TypeConflict", field: "type", read: (share: ServiceShare) => share.type },
+  const properties: readonly Property[] = [
+    { reason: "TypeConflict", field: "type", read: (share) => share.type },
     {
       reason: "SessionAffinityConflict",
       field: "session affinity",
-      read: (share: ServiceShare) => share.sessionAffinity ?? "None",
+      read: (share) => share.sessionAffinity ?? "None",
     },
     {
       reason: "SessionAffinityConfigConflict",
       field: "session affinity config",
-      read: (share: ServiceShare) => canonical(share.sessionAffinityConfig),
+      read: (share) => canonical(share.sessionAffinityConfig),
       // A config can only be compared under the same affinity; the rest is reported by the reason above.
       among: sameAffinity,
     },
     {
       reason: "LabelsConflict",
       field: "exported labels",
-      read: (share: ServiceShare) => canonical(share.labels ?? {}),
+      read: (share) => canonical(share.labels ?? {}),
     },
     {
       reason: "AnnotationsConflict",
       field: "exported annotations",
-      read: (share: ServiceShare) => canonical(share.annotations ?? {}),
+      read: (share) => canonical(share.annotations ?? {}),
     },
     {
       reason: "InternalTrafficPolicyConflict",
       field: "internal traffic policy",
-      read: (share: ServiceShare) => share.internalTrafficPolicy ?? "Cluster",
+      read: (share) => share.internalTrafficPolicy ?? "Cluster",
     },
     {
       reason: "TrafficDistributionConflict",
       field: "traffic distribution",
-      read: (share: ServiceShare) => share.trafficDistribution ?? "unset",
+      read: (share) => share.trafficDistribution ?? "unset",
     },
     {
       reason: "IPFamilyConflict",
       field: "IP families",
       // Only a backend that cannot be reached over a family in use is a conflict (R37): having more families is none.
-      read: (share: ServiceShare) =>
+      read: (share) =>
         oldest.ipFamilies.filter((family) => share.ipFamilies.includes(family)).join(","),
     },
-  ].flatMap(({ reason, field, read, among = ordered }) => {
+  ];
+  return properties.flatMap(({ reason, field, read, among = ordered }) => {
     const value = read(oldest);
     const disagreeing = among.filter((share) => read(share) !== value).length;
     if (disagreeing === 0) return [];

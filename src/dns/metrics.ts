@@ -1,8 +1,15 @@
 // DNS: what servers counted in, series for Prometheus out. Read when somebody asks. No text of a query becomes a label: zones, types and
 // codes that are not known are "other", so that nobody can make series by asking.
 
-import { Counter, Gauge, type Metric, type Registry } from "prom-client";
-import { VERSION } from "../api/version.ts";
+import type { Registry } from "prom-client";
+import {
+  defineBuildInfo,
+  defineCounter,
+  defineGauge,
+  defineHistogram,
+  type Series,
+  sole,
+} from "../metrics/series.ts";
 import {
   createLayout,
   DROPS,
@@ -22,37 +29,16 @@ export interface Measured {
   readonly feed: { isSynced(): boolean; ageMs(): number };
 }
 
-type Series = readonly (readonly [labels: Readonly<Record<string, string>>, value: number])[];
-
 export function registerDnsMetrics(registry: Registry, measured: Measured): void {
   const { zones, servers, feed } = measured;
   const layout = createLayout(zones.length);
-  const registers = [registry];
   const totals = (): Float64Array => servers.report().totals;
 
-  function count(name: string, help: string, labelNames: readonly string[], read: () => Series) {
-    // oxlint-disable-next-line no-new -- it lives in its registry
-    new Counter({
-      name,
-      help,
-      labelNames,
-      registers,
-      collect() {
-        this.reset();
-        for (const [labels, value] of read()) this.inc(labels, value);
-      },
-    });
+  function count(name: string, help: string, labels: readonly string[], read: () => Series) {
+    defineCounter(registry, { name, help, labels, read });
   }
   function gauge(name: string, help: string, read: () => number): void {
-    // oxlint-disable-next-line no-new -- it lives in its registry
-    new Gauge({
-      name,
-      help,
-      registers,
-      collect() {
-        this.set(read());
-      },
-    });
+    defineGauge(registry, { name, help, read: () => sole(read()) });
   }
   /** One series for each word, from a place in the totals on. */
   function listed(label: string, words: readonly string[], from: number): () => Series {
@@ -62,13 +48,7 @@ export function registerDnsMetrics(registry: Registry, measured: Measured): void
     };
   }
 
-  const build = new Gauge({
-    name: "isthmus_build_info",
-    help: "The version that runs.",
-    labelNames: ["version"],
-    registers,
-  });
-  build.set({ version: VERSION }, 1);
+  defineBuildInfo(registry);
   count(
     "isthmus_dns_queries_total",
     "Queries that were answered, by zone, type and response code.",
@@ -99,16 +79,17 @@ export function registerDnsMetrics(registry: Registry, measured: Measured): void
     ["outcome"],
     listed("outcome", FORWARDS, layout.forwarded),
   );
-  registry.registerMetric(
-    createHistogram(() => {
+  defineHistogram(registry, {
+    name: "isthmus_dns_answer_seconds",
+    help: `From a datagram to its answer, within the server; one of ${SAMPLE_EVERY} is timed.`,
+    read: () => {
       const values = totals();
       const end = layout.latency + LATENCY_BUCKETS.length + 1;
-      return {
-        buckets: values.subarray(layout.latency, end),
-        sum: values[layout.latencySum] ?? 0,
-      };
-    }),
-  );
+      const counts = [...values.subarray(layout.latency, end)];
+      const sumSeconds = values[layout.latencySum] ?? 0;
+      return [[{}, { bounds: LATENCY_BUCKETS, counts, sumSeconds }]];
+    },
+  });
   gauge("isthmus_dns_serial", "Serial of the zones, where it is lowest.", () => {
     return servers.report().serial;
   });
@@ -146,36 +127,4 @@ function listQueries(zones: readonly string[], totals: Float64Array): Series {
     }
   }
   return series;
-}
-
-/** prom-client counts observations itself; ours were counted elsewhere, so this only says them. */
-function createHistogram(
-  read: () => { readonly buckets: Float64Array; readonly sum: number },
-): Metric {
-  const name = "isthmus_dns_answer_seconds";
-  const help = `From a datagram to its answer, within the server; one of ${SAMPLE_EVERY} is timed.`;
-  const histogram = {
-    name,
-    get: () => {
-      const { buckets, sum } = read();
-      let below = 0;
-      const values = [...LATENCY_BUCKETS, "+Inf"].map((le, index) => {
-        below += buckets[index] ?? 0;
-        return { labels: { le }, value: below, metricName: `${name}_bucket` };
-      });
-      return Promise.resolve({
-        name,
-        help,
-        type: "histogram",
-        aggregator: "sum",
-        values: [
-          ...values,
-          { labels: {}, value: sum, metricName: `${name}_sum` },
-          { labels: {}, value: below, metricName: `${name}_count` },
-        ],
-      });
-    },
-    reset: () => undefined,
-  };
-  return histogram as unknown as Metric;
 }

@@ -7,6 +7,7 @@
 //                    └─▶ publication ─▶ the API server
 
 import { setMaxListeners } from "node:events";
+import { LEASE } from "../api/builtin.ts";
 import { SERVICE_SHARE, ENDPOINT_SHARE } from "../api/hubshare.ts";
 import type { ClusterMember } from "../api/isthmus.ts";
 import { type ClusterId, memberOfNamespace, type ServiceKey } from "../api/names.ts";
@@ -19,7 +20,8 @@ import type { Hub } from "../ports/hub.ts";
 import type { Log } from "../ports/log.ts";
 import { type Store, StoreError } from "../ports/store.ts";
 import { logInformerError } from "../runtime/complaint.ts";
-import type { InformerError } from "../runtime/informer.ts";
+import type { InformerError, InformerSnapshot } from "../runtime/informer.ts";
+import { countWrites, type WriteCount } from "../runtime/writes.ts";
 import { createBelievedStore } from "./believed.ts";
 import { createBudget } from "./budget.ts";
 import { createCompletion } from "./completion.ts";
@@ -52,12 +54,23 @@ export interface KubernetesHub extends Hub {
   retryNow(): void;
   /** What is not taken in, summed over all services: "cluster reason" to count. */
   rejectionTotals(): ReadonlyMap<string, number>;
+  watches(): readonly InformerSnapshot[];
+  writes(): readonly WriteCount[];
   /** Rejects what still waits. Nothing of it runs when this resolves. */
   stop(): Promise<void>;
 }
 
+/** What a member writes on the hub, again and again. */
+const WRITTEN = [
+  [SERVICE_SHARE, "create", "replace", "delete"],
+  [ENDPOINT_SHARE, "create", "replace", "delete"],
+  [LEASE, "apply"],
+] as const;
+
 export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHub {
-  const { cluster: ownCluster, store, clock, random, log, limits } = options;
+  const { cluster: ownCluster, clock, random, log, limits } = options;
+  const counted = countWrites(options.store, WRITTEN);
+  const { store } = counted;
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal); // One for each write under way.
   const listeners = createListeners();
@@ -330,6 +343,8 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
       drain.retryNow();
     },
     rejectionTotals: () => reader.totals(),
+    watches: () => informers.map((informer) => informer.snapshot()),
+    writes: () => counted.writes(),
     subscribe: (listener) => listeners.subscribe(listener),
     async stop() {
       stopping.abort(new Error("the hub was closed"));

@@ -60,6 +60,8 @@ export interface ElectionOptions {
   /** Different in every process. */
   readonly identity: string;
   readonly timing?: Partial<ElectionTiming>;
+  /** Whenever it was seen that another one holds the Lease. */
+  readonly onStandingBy?: () => void;
 }
 
 const TIMING: ElectionTiming = {
@@ -121,6 +123,7 @@ async function compete(candidate: Candidate, stop: AbortSignal): Promise<Hold | 
       tellHolder(log, sight?.lease, lease);
       sight = isOurs ? { lease, freeAtMs: nowMs } : seeLease(sight, lease, { nowMs, durationMs });
       if (sight.freeAtMs <= nowMs) return await keeper.take(lease, limits);
+      candidate.onStandingBy?.();
       failures = 0;
       pauseMs = Math.min(pauseMs, Math.ceil(sight.freeAtMs - nowMs));
     } catch (error) {

@@ -39,7 +39,7 @@ async function startCentral(bed: Bed): Promise<Engine> {
     "--kubeconfig",
     `${id}=${bed.clusters[id].kubeconfigPath}`,
   ]);
-  const args = [bed.isthmusPath, "central", ...members];
+  const args = [bed.isthmusPath, "central", ...members, "--metrics-address", "127.0.0.1:0"];
   const start = (): Promise<NodeProgram> =>
     bed.runInFabric({ name: "central", file: process.execPath, args });
   let central = await start();

@@ -209,7 +209,11 @@ test(
     }
     const members = [`east=${cluster.kubeconfigPath}`, `west=${west.kubeconfigPath}`];
     const central = runCli(
-      ["central", ...members.flatMap((member) => ["--kubeconfig", member])],
+      [
+        "central",
+        ...members.flatMap((member) => ["--kubeconfig", member]),
+        "--metrics-address=127.0.0.1:0",
+      ],
       context.cli,
     );
     onTestFinished(async () => {
