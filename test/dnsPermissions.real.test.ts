@@ -7,7 +7,7 @@ import { ENDPOINT_SLICE, NODE } from "../src/api/builtin.ts";
 import { MEMBER_CRDS } from "../src/api/crds.ts";
 import { SERVICE_IMPORT } from "../src/api/mcs.ts";
 import { isProblem } from "../src/api/problem.ts";
-import type { DnsFlags } from "../src/cli/dnsFlags.ts";
+import type { Settings } from "../src/api/settings.ts";
 import { readPlace } from "../src/cli/dnsPlace.ts";
 import { installCrds } from "../src/controllers/crd.ts";
 import { startFeed } from "../src/dns/feed.ts";
@@ -37,14 +37,14 @@ afterAll(() => access.close());
 /** What the server asks about itself when it starts. */
 async function locate(
   store: Parameters<typeof readPlace>[2]["store"],
-  given: Pick<DnsFlags, "node" | "clusterId">,
+  given: Pick<Settings["dns"], "node" | "clusterId">,
 ) {
   const context = {
     clock: systemClock,
     random: systemRandom,
     signal: new AbortController().signal,
   } as Parameters<typeof readPlace>[0];
-  const flags = { headless: "near", ...given } as DnsFlags;
+  const flags = { headless: "near", ...given } as Settings["dns"];
   return readPlace(context, flags, { store, log: SILENT_LOG });
 }
 

@@ -10,6 +10,12 @@ import { findCrdReleaseOwner, ISTHMUS_GROUP } from "../src/api/names.ts";
 import { readAsset } from "../src/dashboard/assets.ts";
 import { CRD_FOLDER, renderCrdFiles } from "./generate.ts";
 import { PAGE_FILE, renderPage } from "./page.ts";
+import {
+  renderSettingsPage,
+  renderSettingsSchema,
+  SETTINGS_PAGE,
+  SETTINGS_SCHEMA_FILE,
+} from "./settings.ts";
 
 const files = renderCrdFiles();
 
@@ -24,6 +30,12 @@ test.each([...files])("crds/%s is what `npm run generate` writes now", (name, co
 
 test("the dashboard's page is what `npm run generate` writes now", async () => {
   expect(readFileSync(PAGE_FILE, "utf8")).toBe(await renderPage());
+});
+
+test("the tables of settings and the schema of the file are what `npm run generate` writes now", () => {
+  const page = readFileSync(SETTINGS_PAGE, "utf8");
+  expect(page).toBe(renderSettingsPage(page));
+  expect(readFileSync(SETTINGS_SCHEMA_FILE, "utf8")).toBe(renderSettingsSchema());
 });
 
 test("the dashboard's page asks nobody but its own server for anything", () => {

@@ -1,13 +1,19 @@
-// `npm run generate`: from the schemas in src/api to crds/*.yaml, and from src/dashboard/page to the one file that the dashboard is
-// served from. A test fails while a file is stale.
+// `npm run generate`: from the schemas in src/api to crds/*.yaml, to the tables of settings in the docs and to the schema of configuration
+// files, and from src/dashboard/page to the one file that the dashboard is served from. A test fails while a file is stale.
 
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { CRDS } from "../src/api/crds.ts";
 import { crdFileName, renderCrdYaml } from "../src/api/yaml.ts";
 import { PAGE_FILE, renderPage } from "./page.ts";
+import {
+  renderSettingsPage,
+  renderSettingsSchema,
+  SETTINGS_PAGE,
+  SETTINGS_SCHEMA_FILE,
+} from "./settings.ts";
 
 export const CRD_FOLDER = fileURLToPath(new URL("../crds/", import.meta.url));
 
@@ -30,6 +36,9 @@ async function main(): Promise<void> {
     writeFileSync(join(CRD_FOLDER, name), content);
   }
   writeFileSync(PAGE_FILE, await renderPage());
+  writeFileSync(SETTINGS_PAGE, renderSettingsPage(readFileSync(SETTINGS_PAGE, "utf8")));
+  mkdirSync(dirname(SETTINGS_SCHEMA_FILE), { recursive: true });
+  writeFileSync(SETTINGS_SCHEMA_FILE, renderSettingsSchema());
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -44,6 +44,8 @@ export const PROBLEMS = {
   Interrupted: "The command was stopped before it was done.",
   FileUnwritable: "A file that the command was asked to write cannot be written.",
   ArgumentInvalid: "An argument of the command line is not what the command takes.",
+  ConfigurationInvalid:
+    "A configuration file or a variable of the environment says what the command does not take.",
   PortInUse: "Another process already listens on the port.",
   PortForbidden: "This user may not listen on the port.",
   CoreDnsMissing: "The cluster's CoreDNS is not where the command looked for it.",

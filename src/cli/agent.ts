@@ -12,12 +12,13 @@ import { MEMBER_CRDS } from "../api/crds.ts";
 import { SERVICE_EXPORT, SERVICE_IMPORT } from "../api/mcs.ts";
 import type { Resource } from "../api/object.ts";
 import { Problem } from "../api/problem.ts";
+import type { Settings } from "../api/settings.ts";
 import { startAgent } from "../controllers/agent.ts";
 import { installCrds } from "../controllers/crd.ts";
 import { keepCredential } from "../controllers/credential.ts";
 import { nameQueues } from "../controllers/measures.ts";
 import { explainStuck } from "../core/health.ts";
-import { createPolicy, type NamespacePolicy, type Policy } from "../core/policy.ts";
+import { createPolicy, type Policy } from "../core/policy.ts";
 import { HUB_SECRET, type HubCredential, parseCredential } from "../hub/credential.ts";
 import { createKubernetesHub } from "../hub/kubernetes.ts";
 import { AGENT_LEASE } from "../hub/local.ts";
@@ -33,30 +34,21 @@ import { type Leadership, runElected } from "../runtime/leader.ts";
 import { chooseConfig } from "./cluster.ts";
 import type { CliContext } from "./context.ts";
 import { describeSource, openBeside } from "./dashboard.ts";
-import type { DashboardPlace } from "./dashboardCommand.ts";
 import { renderHubConfig } from "./hubConfig.ts";
-import { createLog } from "./log.ts";
 import { serveState } from "./metrics.ts";
 import { askUntilAnswered } from "./patience.ts";
 import type { ProcessState } from "./registry.ts";
-
-export interface AgentFlags extends DashboardPlace {
-  readonly kubeconfig?: string;
-  readonly context?: string;
-  readonly namespaces: NamespacePolicy;
-  readonly allowNamespace: readonly string[];
-  readonly denyNamespace: readonly string[];
-  readonly metricsAddress: string;
-  readonly logLevel: string;
-}
 
 type Credential = HubCredential & { readonly token: string };
 
 const USER_AGENT = "isthmus-agent";
 
-export async function runAgent(context: CliContext, flags: AgentFlags): Promise<void> {
+export async function runAgent(
+  context: CliContext,
+  flags: Settings["agent"],
+  log: Log,
+): Promise<void> {
   const { clock, random, signal } = context;
-  const log = createLog(flags.logLevel, context.error);
   const policy = createPolicy({
     namespaces: flags.namespaces,
     allowed: flags.allowNamespace,

@@ -1,42 +1,29 @@
 // CLI: `isthmus central`: kubeconfigs in, one process that keeps all of their clusters' services in step until it is stopped.
 
 import { MEMBER_CRDS } from "../api/crds.ts";
-import { Problem } from "../api/problem.ts";
+import type { Settings } from "../api/settings.ts";
 import { type Central, startCentral, type CentralMember } from "../controllers/central.ts";
 import { installCrds } from "../controllers/crd.ts";
 import { nameQueues } from "../controllers/measures.ts";
 import { explainStuck } from "../core/health.ts";
-import { createPolicy, type NamespacePolicy } from "../core/policy.ts";
+import { createPolicy } from "../core/policy.ts";
 import type { FeedSource } from "../dashboard/clusterFeed.ts";
 import { createClient, type KubeClient } from "../kube/client.ts";
 import { loadKubeconfig } from "../kube/config.ts";
+import type { Log } from "../ports/log.ts";
 import { type CliContext, untilStopped } from "./context.ts";
 import { describeSource, openBeside } from "./dashboard.ts";
-import type { DashboardPlace } from "./dashboardCommand.ts";
-import { createLog } from "./log.ts";
 import { serveState } from "./metrics.ts";
 import type { Measured, ProcessState } from "./registry.ts";
-import { readSources, type SourceFlags } from "./source.ts";
+import { requireSources } from "./source.ts";
 
-export interface CentralFlags extends SourceFlags, DashboardPlace {
-  readonly namespaces: NamespacePolicy;
-  readonly allowNamespace: readonly string[];
-  readonly denyNamespace: readonly string[];
-  readonly installCrds: boolean;
-  readonly metricsAddress: string;
-  readonly logLevel: string;
-}
-
-export async function runCentral(context: CliContext, flags: CentralFlags): Promise<void> {
+export async function runCentral(
+  context: CliContext,
+  flags: Settings["central"],
+  log: Log,
+): Promise<void> {
   const { clock, random, signal } = context;
-  const log = createLog(flags.logLevel, context.error);
-  const sources = readSources(flags);
-  if (sources.length === 0) {
-    throw new Problem(
-      "ArgumentInvalid",
-      "no cluster is named: give a --kubeconfig for each, or a --context for each",
-    );
-  }
+  const sources = requireSources(flags);
   const clients: KubeClient[] = [];
   const shown: FeedSource[] = [];
   const members = sources.map((source): CentralMember => {

@@ -4,6 +4,7 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { Problem } from "../api/problem.ts";
+import type { Settings } from "../api/settings.ts";
 import type { LivenessPolicy } from "../core/liveness.ts";
 import { readAsset } from "../dashboard/assets.ts";
 import type { FeedSource } from "../dashboard/clusterFeed.ts";
@@ -16,18 +17,14 @@ import type { ClusterConfig } from "../kube/connection.ts";
 import type { Log } from "../ports/log.ts";
 import { chooseConfig } from "./cluster.ts";
 import { type CliContext, untilStopped } from "./context.ts";
-import type { DashboardPlace } from "./dashboardCommand.ts";
 import { renderHubConfig } from "./hubConfig.ts";
 import { parseAddress } from "./metrics.ts";
 import { describe } from "./observer.ts";
-import { flagsOf, readSources, type Source, type SourceFlags } from "./source.ts";
+import { requireGuarded } from "./settingRules.ts";
+import { flagsOf, readSources, type Source } from "./source.ts";
 
-export interface DashboardFlags extends SourceFlags {
-  /** False: `--no-hub`. */
-  readonly hub: boolean;
-  readonly address: string;
-  readonly tokenFile?: string;
-}
+/** Of a process that has other work to do. */
+type DashboardPlace = Pick<Settings["agent"], "dashboardAddress" | "dashboardTokenFile">;
 
 export interface DashboardOptions {
   readonly address: string;
@@ -50,7 +47,10 @@ export interface Dashboard {
 const USER_AGENT = "isthmus-dashboard";
 const TOKEN_MIN_LENGTH = 16;
 
-export async function runDashboard(context: CliContext, flags: DashboardFlags): Promise<void> {
+export async function runDashboard(
+  context: CliContext,
+  flags: Settings["dashboard"],
+): Promise<void> {
   const { clock, out, error, signal } = context;
   const given = readToken(flags.tokenFile);
   const isOpen = !isLoopback(parseAddress(flags.address).host);
@@ -141,22 +141,14 @@ export async function openBeside(
 ): Promise<Pick<Dashboard, "close">> {
   const { log, ...rest } = options;
   if (address === undefined) return { close: () => Promise.resolve() };
-  const token = chooseToken(address, dashboardTokenFile);
+  requireGuarded(address, dashboardTokenFile);
+  const token = readToken(dashboardTokenFile);
   const onDefect = (error: unknown): void => {
     log.error("dashboard has a defect", { error: String(error) });
   };
   const dashboard = await openDashboard(context, { ...rest, address, token, onDefect });
   log.info("dashboard is served", { url: dashboard.url });
   return dashboard;
-}
-
-/** The process keeps a log, where no token belongs: who opens the page to others brings one. */
-function chooseToken(address: string, tokenFile: string | undefined): string | undefined {
-  const token = readToken(tokenFile);
-  if (token !== undefined || isLoopback(parseAddress(address).host)) return token;
-  throw new Problem("ArgumentInvalid", `others can reach ${address}, and no token is demanded`, {
-    hint: "Give --dashboard-token-file, or an address such as 127.0.0.1:8181, which kubectl port-forward reaches.",
-  });
 }
 
 export function describeSource(

@@ -5,6 +5,7 @@
 
 import { Registry } from "prom-client";
 import { Problem } from "../api/problem.ts";
+import type { Settings } from "../api/settings.ts";
 import { startFeed, type Feed } from "../dns/feed.ts";
 import { createFork, isServerProcess, runServerProcess } from "../dns/fork.ts";
 import { registerDnsMetrics } from "../dns/metrics.ts";
@@ -16,19 +17,17 @@ import { describeFailure } from "../kube/failure.ts";
 import type { Log } from "../ports/log.ts";
 import { chooseConfig } from "./cluster.ts";
 import { type CliContext, untilStopped } from "./context.ts";
-import { type DnsFlags, type DnsSettings, parseDnsFlags } from "./dnsFlags.ts";
+import { type DnsSettings, parseDnsSettings } from "./dnsFlags.ts";
 import { readPlace } from "./dnsPlace.ts";
-import { createLog } from "./log.ts";
 import { serveRegistry } from "./metrics.ts";
 
-export async function runDns(context: CliContext, flags: DnsFlags): Promise<void> {
+export async function runDns(context: CliContext, flags: Settings["dns"], log: Log): Promise<void> {
   const { clock, random, signal } = context;
-  const log = createLog(flags.logLevel, context.error);
   if (isServerProcess(context.env)) {
     await runServerProcess({ clock, log, signal });
     return;
   }
-  const settings = parseDnsFlags(flags, { random, nowMs: clock.now() });
+  const settings = parseDnsSettings(flags, { random, nowMs: clock.now() });
   const config = chooseConfig(context, flags);
   const startedMs = clock.monotonic();
   const undo: (() => Promise<void>)[] = [];

@@ -1,29 +1,17 @@
 import { describe, expect, test } from "vitest";
 import { isProblem } from "../api/problem.ts";
-import { type DnsFlags, parseDnsFlags } from "./dnsFlags.ts";
+import { readConfiguration } from "./configuration.ts";
+import { parseDnsSettings } from "./dnsFlags.ts";
 
-const FLAGS: DnsFlags = {
-  listen: [],
-  zone: [],
-  ttl: "5",
-  headless: "all",
-  order: "rotate",
-  clusterRegion: [],
-  nsAddress: [],
-  forward: [],
-  maxUdpSize: "1232",
-  processes: "1",
-  rateLimit: "0",
-  maxTcpConnections: "1000",
-  metricsAddress: "127.0.0.1:0",
-  logLevel: "info",
-};
+/** As commander hands them over. */
+type Flags = Readonly<Record<string, string | readonly string[]>>;
 
-function parse(flags: Partial<DnsFlags> = {}) {
-  return parseDnsFlags({ ...FLAGS, ...flags }, { random: () => 0.5, nowMs: 1_700_000_000_123 });
+function parse(flags: Flags = {}) {
+  const { settings } = readConfiguration({ env: {} }, "dns", flags);
+  return parseDnsSettings(settings, { random: () => 0.5, nowMs: 1_700_000_000_123 });
 }
 
-function refusal(flags: Partial<DnsFlags>): string {
+function refusal(flags: Flags): string {
   try {
     parse(flags);
   } catch (error) {
@@ -78,25 +66,25 @@ describe("the flags of isthmus dns", () => {
     expect(parse({ processes: "3" }).processes).toBe(3);
   });
 
-  test.each<[string, Partial<DnsFlags>, string]>([
+  test.each<[string, Flags, string]>([
     [
       "a name to listen on",
       { listen: ["localhost:53"] },
-      '"localhost:53" is no address for --listen',
+      'dns.listen (--listen): "localhost:53" is no address',
     ],
     ["no port", { listen: ["127.0.0.1"] }, "a port"],
     ["a port beyond the last", { listen: ["127.0.0.1:65536"] }, "--listen"],
     ["an address of five parts", { listen: ["1.2.3.4.5:53"] }, "--listen"],
     ["an IPv6 address without brackets", { listen: ["::1:53"] }, "[::]:53"],
-    ["an address twice", { listen: ["[::1]:53", "[::1]:53"] }, "--listen [::1]:53 is given twice"],
-    ["too many addresses", { listen: Array<string>(17).fill("127.0.0.1:0") }, "At most 16"],
+    ["an address twice", { listen: ["[::1]:53", "[::1]:53"] }, "[::1]:53 is given twice"],
+    ["too many addresses", { listen: Array<string>(17).fill("127.0.0.1:0") }, "at most 16"],
     ["an upstream that is a name", { forward: ["dns.example"] }, "--forward"],
     ["an upstream at port 0", { forward: ["10.0.0.1:0"] }, "--forward"],
-    ["an empty zone", { zone: [""] }, "is no zone"],
+    ["an empty zone", { zone: [""] }, "dns.zone (--zone)"],
     ["a zone with an empty label", { zone: ["a..b"] }, "is no zone"],
     ["a zone that leaves no room", { zone: [`${"a.".repeat(110)}b`] }, "at most 200"],
-    ["a zone twice", { zone: ["a.b", "A.B."] }, "--zone a.b is given twice"],
-    ["a zone in a zone", { zone: ["a.b", "b"] }, "--zone a.b is inside --zone b"],
+    ["a zone twice", { zone: ["a.b", "A.B."] }, "the zone a.b is given twice"],
+    ["a zone in a zone", { zone: ["a.b", "b"] }, "the zone a.b is inside the zone b"],
     ["a time that is no number", { ttl: "5s" }, "from 0 to 86400"],
     ["a negative time", { ttl: "-1" }, "--ttl"],
     ["answers that are too small", { maxUdpSize: "511" }, "from 512 to 4096"],

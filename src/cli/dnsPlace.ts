@@ -5,17 +5,17 @@ import { CLUSTER_PROPERTY } from "../api/about.ts";
 import { NODE } from "../api/builtin.ts";
 import { CLUSTER_ID_PROPERTY, parseClusterId } from "../api/names.ts";
 import { Problem } from "../api/problem.ts";
+import type { Settings } from "../api/settings.ts";
 import { REGION_LABEL, ZONE_LABEL } from "../core/topology.ts";
 import type { ZoneOptions } from "../dns/records.ts";
 import type { Log } from "../ports/log.ts";
 import { isAbsentObject, isStoreError, type Store } from "../ports/store.ts";
 import type { CliContext } from "./context.ts";
-import type { DnsFlags } from "./dnsFlags.ts";
 import { askUntilAnswered } from "./patience.ts";
 
 export async function readPlace(
   context: CliContext,
-  flags: DnsFlags,
+  flags: Settings["dns"],
   { store, log }: { readonly store: Pick<Store, "get">; readonly log: Log },
 ): Promise<ZoneOptions["here"]> {
   if (flags.headless === "all") {
@@ -54,7 +54,7 @@ async function readClusterId(store: Pick<Store, "get">, signal: AbortSignal): Pr
   });
 }
 
-function requireClusterId(text: string): string {
+export function requireClusterId(text: string): string {
   const parsed = parseClusterId(text);
   if (parsed.ok) return parsed.value;
   throw new Problem("ClusterIdInvalid", parsed.problem);

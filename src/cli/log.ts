@@ -2,15 +2,17 @@
 
 import { pino } from "pino";
 import { Problem } from "../api/problem.ts";
-import type { Log } from "../ports/log.ts";
+import { LOG_LEVELS, type LogLevel } from "../api/settings.ts";
+import type { Log, LogFields } from "../ports/log.ts";
 import { isStoreError } from "../ports/store.ts";
 
-export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
-
-export function createLog(level: string, write: (line: string) => void): Log {
+/** A level that is asked for with every line may change. */
+export function createLog(level: LogLevel | (() => LogLevel), write: (line: string) => void): Log {
+  const current = typeof level === "string" ? () => level : level;
   const logger = pino(
     {
-      level,
+      // Loggers with fields of their own would keep the level that they began with: all is judged here.
+      level: "debug",
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       serializers: { error: describeError },
@@ -18,7 +20,9 @@ export function createLog(level: string, write: (line: string) => void): Log {
     },
     { write: (line: string) => write(line.trimEnd()) },
   );
-  return wrap(logger);
+  const isHeard = (of: LogLevel): boolean =>
+    LOG_LEVELS.indexOf(of) >= LOG_LEVELS.indexOf(current());
+  return wrap(logger, isHeard);
 }
 
 /** A refusal is a sentence, not the whole answer of the server; of what was not foreseen the stack is needed. */
@@ -27,12 +31,17 @@ function describeError(error: unknown): unknown {
   return error instanceof Error ? (error.stack ?? error.message) : error;
 }
 
-function wrap(logger: pino.Logger): Log {
+function wrap(logger: pino.Logger, isHeard: (of: LogLevel) => boolean): Log {
+  const say =
+    (of: LogLevel) =>
+    (message: string, fields: LogFields = {}): void => {
+      if (isHeard(of)) logger[of](fields, message);
+    };
   return {
-    debug: (message, fields = {}) => logger.debug(fields, message),
-    info: (message, fields = {}) => logger.info(fields, message),
-    warn: (message, fields = {}) => logger.warn(fields, message),
-    error: (message, fields = {}) => logger.error(fields, message),
-    with: (fields) => wrap(logger.child(fields)),
+    debug: say("debug"),
+    info: say("info"),
+    warn: say("warn"),
+    error: say("error"),
+    with: (fields) => wrap(logger.child(fields), isHeard),
   };
 }

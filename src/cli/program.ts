@@ -4,22 +4,20 @@ import { Argument, Command, CommanderError, Help, Option } from "commander";
 import pc from "picocolors";
 import { isProblem, Problem } from "../api/problem.ts";
 import { VERSION } from "../api/version.ts";
-import type { AgentFlags } from "./agent.ts";
-import type { CentralFlags } from "./central.ts";
 import { addCheckCommands } from "./checkCommand.ts";
 import { SHELLS, type Shell } from "./shell.ts";
 import type { CliContext } from "./context.ts";
-import { addDashboardCommand, addDashboardOptions } from "./dashboardCommand.ts";
+import { addConfigCommands } from "./configCommand.ts";
+import { addDashboardCommand } from "./dashboardCommand.ts";
 import type { DemoFlags } from "./demo/manner.ts";
 import { addDnsCommand } from "./dnsCommand.ts";
 import { addSwitchCommands } from "./dnsSwitch.ts";
 import { addDrainCommands } from "./draining.ts";
 import { addExportCommands } from "./exporting.ts";
-import { LOG_LEVELS } from "./log.ts";
 import { addMembershipCommands } from "./membership.ts";
 import { addPolicyCommands } from "./policyCommand.ts";
 import { addReadingCommands } from "./reading.ts";
-import { collect } from "./repeated.ts";
+import { readGivenFlags, withSettings } from "./settingFlags.ts";
 import { plainLines } from "./terminal.ts";
 
 /** 0 done, 1 a problem that was explained, 2 wrong usage. */
@@ -32,7 +30,7 @@ export async function runCli(argv: readonly string[], context: CliContext): Prom
     // Who ends a process that runs until it is ended has what he wanted; a command that was cut short has not done its work.
     if (context.signal.aborted && !isProblem(error, "Interrupted")) return 0;
     printFailure(error, context);
-    return isProblem(error, "ArgumentInvalid") ? 2 : 1;
+    return isProblem(error, "ArgumentInvalid", "ConfigurationInvalid") ? 2 : 1;
   }
 }
 
@@ -78,26 +76,15 @@ function createProgram(context: CliContext): Command {
       await runEmbedded(context, options);
     });
 
-  addDashboardOptions(addServiceOptions(program.command("central")))
+  withSettings(program.command("central"), "central")
     .description(
       "keep the services of several clusters in step: one process, a kubeconfig per cluster",
     )
-    .option("--kubeconfig <[id=]file>", "a member's kubeconfig; repeat it for each", collect, [])
-    .option(
-      "--context <[id=]name>",
-      "a member's context of one kubeconfig; repeat it for each",
-      collect,
-      [],
-    )
-    .option("--no-install-crds", "do not install missing or outdated CustomResourceDefinitions")
-    .option(
-      "--metrics-address <address:port>",
-      "where to answer /metrics, /healthz and /readyz; port 0 takes a free one",
-      "127.0.0.1:9402",
-    )
-    .action(async (options: CentralFlags) => {
+    .action(async (_: unknown, command: Command) => {
       const { runCentral } = await import("./central.ts");
-      await runCentral(context, options);
+      const { runConfigured } = await import("./configured.ts");
+      const given = { name: "central", flags: readGivenFlags(command) } as const;
+      await runConfigured(context, given, (settings, log) => runCentral(context, settings, log));
     });
 
   addMembershipCommands(program, context);
@@ -107,26 +94,19 @@ function createProgram(context: CliContext): Command {
   addDashboardCommand(program, context);
   addCheckCommands(program, context);
 
-  addDashboardOptions(addServiceOptions(program.command("agent")))
+  withSettings(program.command("agent"), "agent")
     .description(
       "keep the services of one cluster in step with those of a hub that it joined; several may run, one works",
     )
-    .option(
-      "--kubeconfig <file>",
-      "kubeconfig of the cluster; absent: the pod's own identity, $KUBECONFIG, ~/.kube/config",
-    )
-    .option("--context <name>", "context of the kubeconfig; absent: its current one")
-    .option(
-      "--metrics-address <address:port>",
-      "where to answer /metrics, /healthz and /readyz; port 0 takes a free one",
-      "127.0.0.1:9402",
-    )
-    .action(async (options: AgentFlags) => {
+    .action(async (_: unknown, command: Command) => {
       const { runAgent } = await import("./agent.ts");
-      await runAgent(context, options);
+      const { runConfigured } = await import("./configured.ts");
+      const given = { name: "agent", flags: readGivenFlags(command) } as const;
+      await runConfigured(context, given, (settings, log) => runAgent(context, settings, log));
     });
 
   addSwitchCommands(addDnsCommand(program, context), context);
+  addConfigCommands(program, context);
 
   const crds = program
     .command("crds")
@@ -168,29 +148,6 @@ function describeOption(option: Option): string {
   const isObvious = defaultValue === false || (Array.isArray(defaultValue) && !defaultValue.length);
   if (!isObvious) return new Help().optionDescription(option);
   return new Help().optionDescription(new Option(option.flags, option.description));
-}
-
-/** What whoever keeps services in step can be told about them. */
-function addServiceOptions(command: Command): Command {
-  return command
-    .addOption(
-      new Option(
-        "--namespaces <policy>",
-        "what to do where an imported service's namespace is missing",
-      )
-        .choices(["wait", "create", "never"])
-        .default("wait"),
-    )
-    .option(
-      "--allow-namespace <name>",
-      "export and import this one although it is denied by default",
-      collect,
-      [],
-    )
-    .option("--deny-namespace <name>", "neither export from nor import into this one", collect, [])
-    .addOption(
-      new Option("--log-level <level>", "how much to say").choices(LOG_LEVELS).default("info"),
-    );
 }
 
 function printFailure(error: unknown, context: CliContext): void {

@@ -31,6 +31,16 @@ export function readSources(flags: SourceFlags): readonly Source[] {
     : kubeconfig.map((text) => splitId(text, "paths"));
 }
 
+/** The same of a command that has no cluster of its own. */
+export function requireSources(flags: SourceFlags): readonly Source[] {
+  const sources = readSources(flags);
+  if (sources.length > 0) return sources;
+  throw new Problem(
+    "ArgumentInvalid",
+    "no cluster is named: give a --kubeconfig for each, or a --context for each",
+  );
+}
+
 /** As a command that works on one cluster is told of it. */
 export function flagsOf({ paths, context }: Source): ClusterFlags {
   const [kubeconfig] = paths ?? [];
