@@ -147,7 +147,13 @@ function describeNode(program: Buffer): Component {
 
 function describeFile([path, content]: readonly [string, Buffer]): Component {
   const sha256 = digest(content);
-  return { type: "file", name: path, purl: `pkg:generic${path}?checksum=sha256:${sha256}`, sha256 };
+  const encoded = path.split("/").map(encodeURIComponent).join("/");
+  return {
+    type: "file",
+    name: path,
+    purl: `pkg:generic${encoded}?checksum=sha256:${sha256}`,
+    sha256,
+  };
 }
 
 function digest(content: Buffer): string {
