@@ -16,8 +16,6 @@ import type { Settings } from "../api/settings.ts";
 import { startAgent } from "../controllers/agent.ts";
 import { installCrds } from "../controllers/crd.ts";
 import { keepCredential } from "../controllers/credential.ts";
-import { nameQueues } from "../controllers/measures.ts";
-import { explainStuck } from "../core/health.ts";
 import { createPolicy, type Policy } from "../core/policy.ts";
 import { HUB_SECRET, type HubCredential, parseCredential } from "../hub/credential.ts";
 import { createKubernetesHub } from "../hub/kubernetes.ts";
@@ -150,11 +148,7 @@ async function work(context: CliContext, term: Term): Promise<void> {
       },
       latencies: () => agent.latencies(),
       explainUnread: () => agent.explainUnread(),
-      explainStuck: () => {
-        const own = agent.measures();
-        const loop = { name: "The loop of heartbeats", stillMs: agent.stillMs() };
-        return explainStuck({ loops: [loop], queues: own === undefined ? [] : nameQueues(own) });
-      },
+      explainStuck: () => agent.explainStuck(),
     };
     state.unready = undefined;
     await aborted(signal, moved.signal);

@@ -4,8 +4,6 @@ import { MEMBER_CRDS } from "../api/crds.ts";
 import type { Settings } from "../api/settings.ts";
 import { type Central, startCentral, type CentralMember } from "../controllers/central.ts";
 import { installCrds } from "../controllers/crd.ts";
-import { nameQueues } from "../controllers/measures.ts";
-import { explainStuck } from "../core/health.ts";
 import { createPolicy } from "../core/policy.ts";
 import type { FeedSource } from "../dashboard/clusterFeed.ts";
 import { createClient, type KubeClient } from "../kube/client.ts";
@@ -78,13 +76,6 @@ function measure(central: Central): Measured {
     clusters: () => central.measures(),
     latencies: () => central.latencies(),
     explainUnread: () => central.explainUnread(),
-    explainStuck: () =>
-      explainStuck({
-        loops: [...central.stillMs()].map(([name, stillMs]) => ({
-          name: `The loop of "${name}"`,
-          stillMs,
-        })),
-        queues: central.measures().flatMap(nameQueues),
-      }),
+    explainStuck: () => central.explainStuck(),
   };
 }

@@ -5,6 +5,7 @@
 
 import { type IPFamily, SERVICE } from "../api/builtin.ts";
 import type { ClusterId } from "../api/names.ts";
+import { explainStuck } from "../core/health.ts";
 import type { Liveness, LivenessPolicy } from "../core/liveness.ts";
 import type { Policy } from "../core/policy.ts";
 import { type Clock, type Random, sleep } from "../ports/clock.ts";
@@ -17,7 +18,7 @@ import { runBounded } from "../runtime/bounded.ts";
 import type { Contact } from "../runtime/contact.ts";
 import { detectFamilies, identifyCluster, type SelfDescription } from "./identify.ts";
 import { watchLiveness } from "./liveness.ts";
-import type { MemberMeasures } from "./measures.ts";
+import { type MemberMeasures, nameQueues } from "./measures.ts";
 import { describe, type Member, startMember } from "./member.ts";
 import { createLatencies, type Latencies } from "./propagation.ts";
 
@@ -50,8 +51,8 @@ export interface Agent {
   latencies(): Latencies;
   /** Why it has not read the cluster and the hub yet; undefined once it has, whatever goes away later. */
   explainUnread(): string | undefined;
-  /** Since its loop last came round. */
-  stillMs(): number;
+  /** Why it should be started anew; undefined while everything moves. */
+  explainStuck(): string | undefined;
   stop(): Promise<void>;
 }
 
@@ -270,7 +271,11 @@ export function startAgent(options: AgentOptions): Agent {
     measures: () => member?.measures(),
     latencies: () => latencies,
     explainUnread,
-    stillMs: () => clock.monotonic() - turnedAtMs,
+    explainStuck: () =>
+      explainStuck({
+        loops: [{ name: "The loop of heartbeats", stillMs: clock.monotonic() - turnedAtMs }],
+        queues: member === undefined ? [] : nameQueues(cluster, member.queues()),
+      }),
     async stop() {
       stopping.abort(new Error("stopped"));
       stopListening?.();

@@ -2,6 +2,7 @@
 // joined and retried on its own.
 
 import type { ClusterId } from "../api/names.ts";
+import { explainStuck } from "../core/health.ts";
 import type { LivenessPolicy, MemberContact } from "../core/liveness.ts";
 import type { Policy } from "../core/policy.ts";
 import { createMemoryHub } from "../hub/memory.ts";
@@ -13,7 +14,7 @@ import { backoffMs } from "../runtime/backoff.ts";
 import { runBounded } from "../runtime/bounded.ts";
 import { detectFamilies, identifyCluster, type SelfDescription } from "./identify.ts";
 import { watchLiveness } from "./liveness.ts";
-import type { MemberMeasures } from "./measures.ts";
+import { type MemberMeasures, nameQueues } from "./measures.ts";
 import { describe, type Member, startMember } from "./member.ts";
 import { createLatencies, type Latencies } from "./propagation.ts";
 
@@ -49,8 +50,8 @@ export interface Central {
   unidentified(): number;
   /** Why it is of no use yet. Once every cluster was read or did not answer, and one was read, it is: whatever goes away later. */
   explainUnread(): string | undefined;
-  /** Since the loop of each member last came round, by what the administrator calls it. */
-  stillMs(): ReadonlyMap<string, number>;
+  /** Why it should be started anew; undefined while everything moves. */
+  explainStuck(): string | undefined;
   stop(): Promise<void>;
 }
 
@@ -240,7 +241,14 @@ export function startCentral(options: CentralOptions): Central {
     latencies: () => latencies,
     unidentified: () => strangers.size,
     explainUnread,
-    stillMs: () => new Map([...turnedAtMs].map(([name, atMs]) => [name, clock.monotonic() - atMs])),
+    explainStuck: () =>
+      explainStuck({
+        loops: [...turnedAtMs].map(([name, atMs]) => ({
+          name: `The loop of "${name}"`,
+          stillMs: clock.monotonic() - atMs,
+        })),
+        queues: [...running].flatMap(([cluster, member]) => nameQueues(cluster, member.queues())),
+      }),
     isIdle: () => [...running.values()].every((member) => member.isIdle()),
     async stop() {
       stopping.abort(new Error("stopped"));

@@ -94,19 +94,10 @@ test("a handler that never ends makes the process unhealthy after a while, by na
   const look = () =>
     explainStuck({
       loops: [],
-      queues: nameQueues({
-        cluster: id("east"),
-        exports: 0,
-        imports: 0,
-        queues: {
-          export: queues.export.snapshot(),
-          report: queues.report.snapshot(),
-          import: queues.import.snapshot(),
-        },
-        watches: [],
-        writes: [],
-        conflicts: new Map(),
-        sources: new Map(),
+      queues: nameQueues(id("east"), {
+        export: queues.export.snapshot(),
+        report: queues.report.snapshot(),
+        import: queues.import.snapshot(),
       }),
     });
   queues.import.start();

@@ -33,7 +33,10 @@ export interface MemberMeasures {
 }
 
 /** For a person to read. */
-export function nameQueues({ cluster, queues }: MemberMeasures): readonly QueueState[] {
+export function nameQueues(
+  cluster: ClusterId,
+  queues: MemberMeasures["queues"],
+): readonly QueueState[] {
   return QUEUES.map((name) => ({
     name: `The ${name} queue of cluster "${cluster}"`,
     ...queues[name],

@@ -52,6 +52,8 @@ export interface Member {
   /** What could not be told to the hub is told now. */
   retryExports(): void;
   measures(): MemberMeasures;
+  /** The part of it that costs nothing: whether they move is asked every few seconds. */
+  queues(): MemberMeasures["queues"];
   /** The cluster has been read once. */
   isRead(): boolean;
   /** The cluster and the hub are known, and all that was there at the start has been told. */
@@ -191,6 +193,14 @@ export function startMember(options: MemberOptions): Member {
     if (unpublished?.delete(service) === true && unpublished.size === 0) tellAllPublished();
   }
 
+  function readQueues(): MemberMeasures["queues"] {
+    return {
+      export: exports.snapshot(),
+      report: reports.snapshot(),
+      import: imports.snapshot(),
+    };
+  }
+
   function retryExports(): void {
     for (const service of untold) exports.add(service);
   }
@@ -269,11 +279,7 @@ export function startMember(options: MemberOptions): Member {
       cluster,
       exports: [...view.exports()].length,
       imports: view.imports().size,
-      queues: {
-        export: exports.snapshot(),
-        report: reports.snapshot(),
-        import: imports.snapshot(),
-      },
+      queues: readQueues(),
       watches: view.watches(),
       writes: counted.writes(),
       conflicts: countConflicts(view.listExports()),
@@ -282,6 +288,7 @@ export function startMember(options: MemberOptions): Member {
         hub.members().map((member) => member.cluster),
       ),
     }),
+    queues: readQueues,
     isRead: () => isLocalSynced,
     isSynced: () => isComplete,
     isIdle: () =>

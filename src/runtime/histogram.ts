@@ -14,7 +14,7 @@ export interface Histogram {
 }
 
 /** From one round trip to an API server to an outage of minutes. */
-export const LATENCY_BOUNDS: readonly number[] = [
+const LATENCY_BOUNDS: readonly number[] = [
   0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300,
 ];
 

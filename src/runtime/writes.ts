@@ -6,7 +6,7 @@ import { isStoreError, type Store } from "../ports/store.ts";
 
 const VERBS = ["create", "replace", "apply", "delete"] as const;
 /** "refused": the server answered that it will not. "failed": no answer, or one that says nothing of the write. */
-export const WRITE_RESULTS = ["done", "refused", "failed"] as const;
+const WRITE_RESULTS = ["done", "refused", "failed"] as const;
 type WriteVerb = (typeof VERBS)[number];
 type WriteResult = (typeof WRITE_RESULTS)[number];
 
