@@ -159,6 +159,16 @@ test("a wrong flag is refused with exit code 2, the flag's name and where to loo
   expect(run.output()).toContain("--help");
 });
 
+test("no colours go into a pipe, whatever CI and FORCE_COLOR make others guess", async () => {
+  const temp = temporaryDirectory();
+  const file = kubeconfig(temp, { server: "https://127.0.0.1:1" });
+  const env = { CI: "true", FORCE_COLOR: "1" };
+  const run = isthmus(["status", "--kubeconfig", file], temp, "ignore", env);
+  expect(await run.exit).toBe(1);
+  expect(run.output()).toContain("error: ");
+  expect(run.output()).not.toContain("\u001b");
+});
+
 test("help names no default that goes without saying", async () => {
   const run = isthmus(["join", "--help"], temporaryDirectory());
   expect(await run.exit).toBe(0);

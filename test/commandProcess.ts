@@ -23,6 +23,7 @@ export type StartCommand = (
   args: readonly string[],
   temp: string,
   input?: "ignore" | "pipe",
+  env?: NodeJS.ProcessEnv,
 ) => CommandProcess;
 
 /** To be called once, at the top of a file of tests. */
@@ -33,9 +34,9 @@ export function bundleCommand(): StartCommand {
     command = await bundle(folder);
     return () => rmSync(folder, { recursive: true });
   });
-  return (args, temp, input = "ignore") =>
+  return (args, temp, input = "ignore", env = {}) =>
     startProcess(process.execPath, [command, ...args], {
-      env: { PATH: process.env["PATH"], HOME: temp, TMPDIR: temp },
+      env: { PATH: process.env["PATH"], HOME: temp, TMPDIR: temp, ...env },
       input,
     });
 }

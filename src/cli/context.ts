@@ -10,6 +10,8 @@ export interface CliContext {
   /** All of standard input. */
   readonly input: () => Promise<string>;
   readonly color: boolean;
+  /** Of what `error` prints; absent: as `color`. */
+  readonly errorColor?: boolean;
   /** A person sits at the other end. */
   readonly interactive: boolean;
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -67,7 +67,7 @@ export function orNone(text: string | undefined): string {
 }
 
 export function warnOf(context: CliContext, sentences: readonly string[]): void {
-  const { yellow } = pc.createColors(context.color);
+  const { yellow } = pc.createColors(context.errorColor ?? context.color);
   for (const sentence of new Set(sentences))
     context.error(`${yellow("warning:")} ${plain(sentence)}`);
 }

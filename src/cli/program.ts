@@ -18,12 +18,14 @@ import { addMembershipCommands } from "./membership.ts";
 import { addPolicyCommands } from "./policyCommand.ts";
 import { addReadingCommands } from "./reading.ts";
 import { readGivenFlags, withSettings } from "./settingFlags.ts";
-import { plainLines } from "./terminal.ts";
+import { plain, plainLines } from "./terminal.ts";
 
 /** 0 done, 1 a problem that was explained, 2 wrong usage. */
 export async function runCli(argv: readonly string[], context: CliContext): Promise<number> {
   try {
-    await createProgram(context).parseAsync([...argv], { from: "user" });
+    const program = createProgram(context);
+    refuseStrangeHelp(program, argv);
+    await program.parseAsync([...argv], { from: "user" });
     return 0;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
@@ -32,6 +34,13 @@ export async function runCli(argv: readonly string[], context: CliContext): Prom
     printFailure(error, context);
     return isProblem(error, "ArgumentInvalid", "ConfigurationInvalid") ? 2 : 1;
   }
+}
+
+/** Of a command that there is not, commander would show the help of all, and not say why. */
+function refuseStrangeHelp(program: Command, [help, wanted = ""]: readonly string[]): void {
+  if (help !== "help" || wanted === "" || wanted === "help" || wanted.startsWith("-")) return;
+  if (program.commands.some((one) => [one.name(), ...one.aliases()].includes(wanted))) return;
+  program.error(`error: unknown command '${plain(wanted)}'`);
 }
 
 function createProgram(context: CliContext): Command {
@@ -151,14 +160,20 @@ function describeOption(option: Option): string {
 }
 
 function printFailure(error: unknown, context: CliContext): void {
-  const { red, dim } = pc.createColors(context.color);
+  const { red, dim } = pc.createColors(context.errorColor ?? context.color);
+  const isDebugged = context.env["ISTHMUS_DEBUG"] === "1";
+  if (isDebugged && error instanceof Error) context.error(plainLines(error.stack ?? ""));
   if (error instanceof Problem) {
     context.error(`${red("error:")} ${plainLines(error.message)}`);
     if (error.hint !== undefined) context.error(plainLines(error.hint));
     context.error(dim(`See ${error.code} in docs/errors.md.`));
     return;
   }
-  // Not foreseen: the stack is what a bug report needs.
-  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  const text = error instanceof Error ? error.message : String(error);
   context.error(`${red("error:")} ${plainLines(text)}`);
+  context.error(
+    isDebugged
+      ? "This was not foreseen: please report it, with the lines above."
+      : "This was not foreseen. With ISTHMUS_DEBUG=1 in the environment it shows where it happened: please report it with that.",
+  );
 }

@@ -90,3 +90,23 @@ test("a failure is told without it", async () => {
   expect(err).toContain(`/nowhere/${SAFE}`);
   expect(err).not.toContain("\u001b");
 });
+
+test("a failure that nobody foresaw is a sentence and a hint; its stack is shown to who asks for it", async () => {
+  const fail = (): never => {
+    throw new Error("the paper is out");
+  };
+  const { code, err } = await runCommand(["crds", "print"], { out: fail });
+  expect(code).toBe(1);
+  expect(err).toContain("error: the paper is out\n");
+  expect(err).toContain("ISTHMUS_DEBUG=1");
+  expect(err).not.toMatch(/^\s+at /m);
+  const debugged = await runCommand(["crds", "print"], { out: fail, env: { ISTHMUS_DEBUG: "1" } });
+  expect(debugged.err).toMatch(/^\s+at /m);
+});
+
+test("help of a command that there is not says so", async () => {
+  const { code, err } = await runCommand(["help", "bogus"]);
+  expect(code).toBe(2);
+  expect(err).toContain("unknown command 'bogus'");
+  expect((await runCommand(["help", "get"])).out).toContain("get [options] [command]");
+});
