@@ -361,6 +361,40 @@ test("of clusters that were not asked it is said that they were not, and nothing
   expect(findings.map(({ subject, what }) => [subject, what])).toEqual([["west", "reading"]]);
 });
 
+test("with one of two clusters asked, conflicts are told by the condition, and nobody is said to win", async () => {
+  const { world, east, west } = await openCentral("east", "west");
+  await east.site.offer("web", ["10.1.0.1"]);
+  await world.pass(2);
+  await west.site.offer("web", ["10.2.0.1"], { ...PORT_8000, sessionAffinity: "ClientIP" });
+  await world.pass(5);
+  const written = (await west.site.exportConditions("web"))["Conflict"]!;
+  for (const { site } of [east, west]) {
+    const observation = await observeCentral(world, { only: [site.id] });
+    const [row] = viewClusterset(observation).services[0]!.exports;
+    expect(row!.conflicts.map(({ reason }) => reason).join()).toBe(written.reason);
+    expect(row!.conflicts.map(({ message }) => message).join("\n")).toBe(written.message);
+    expect(row).not.toHaveProperty("oldest");
+    expect(row).not.toHaveProperty("winner");
+    const explained = at(observation, `export in ${site.id}`);
+    expect(explained.verdict).toBe("bad");
+    expect(explained.why).not.toContain("oldest");
+    expect(explained.parts[0]!.next).toContain("The oldest export wins, which is named here.");
+    const { well, findings } = viewStatus(observation);
+    expect(well).toBe(false);
+    expect(findings.filter(({ verdict }) => verdict === "bad").map(({ about }) => about)).toEqual([
+      "service",
+      "service",
+    ]);
+  }
+  // The port of west lost, which nobody sees who does not see that of east.
+  const observation = await observeCentral(world, { only: ["west"] });
+  expect(at(observation, "in west", "from west")).toMatchObject({ verdict: "unknown" });
+  expect(at(observation, "in west", "from west", "10.2.0.1")).toMatchObject({
+    verdict: "unknown",
+    why: "It is not in west, and why cannot be told: what east exports was not read.",
+  });
+});
+
 test("an import made by hand is not said to be behind", async () => {
   const { world, west } = await openCentral("east", "west");
   await west.site.create(SERVICE_IMPORT, {

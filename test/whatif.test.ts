@@ -133,6 +133,25 @@ test("an export with another port: the conflict is told in the words of the cond
   expectForeseen(view, await observeCentral(world));
 });
 
+test("a conflict with who cannot be asked stays, by the condition of the export that is there", async () => {
+  const { world, east, west } = await openCentral("east", "west");
+  await east.site.offer("web", ["10.1.0.1"]);
+  await world.pass(2);
+  await west.site.offer("web", ["10.2.0.1"], PORT_8000);
+  await world.pass(5);
+  const serviceExport = await east.site.require(SERVICE_EXPORT, "web");
+  const service = await east.site.require(SERVICE, "web");
+  const { conflicts } = viewWhatIf(await observeCentral(world, { only: ["east"] }), {
+    cluster: east.site.id as ClusterId,
+    service: WEB,
+    offer: { serviceExport, service, slices: [] },
+  });
+  const written = (await east.site.exportConditions("web"))["Conflict"]!;
+  expect(conflicts).toEqual([
+    { change: "stays", reason: "PortConflict", message: written.message },
+  ]);
+});
+
 test("every conflict is told, not the first: type, ports and labels at once (R45)", async () => {
   const { world, east, west } = await openCentral("east", "west");
   await east.site.offer("web", ["10.1.0.1"]);

@@ -142,5 +142,6 @@ function flatten(node: Explanation, { depth, parent, isWide }: Place): readonly 
 const MARKS: Readonly<Record<Verdict, string>> = { good: "ok", bad: "BAD", unknown: "?" };
 
 function markEndpoint({ verdict, inUse }: Explanation): string {
+  if (verdict === "unknown" && inUse === undefined) return MARKS.unknown;
   return (inUse ?? verdict === "good") ? "in" : "out";
 }

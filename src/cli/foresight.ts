@@ -108,7 +108,8 @@ function describeConflict(conflict: ConflictChange, { color }: Pick<CliContext, 
   const paint = change === "begins" ? red : change === "ends" ? green : yellow;
   const said = change === "ends" ? "" : `: ${plain(message)}`;
   const verb = change === "ends" ? "won" : "wins";
-  return `${paint(WORDS[change])} ${reason} (${plain(winner)} ${verb})${said}`;
+  const who = winner === undefined ? "" : ` (${plain(winner)} ${verb})`;
+  return `${paint(WORDS[change])} ${reason}${who}${said}`;
 }
 
 function describeCluster(one: ClusterChange, { namespace }: WhatIfView): string {

@@ -1,10 +1,12 @@
 // Clusterset: one service and one importing cluster in, what the sources contribute to it out, as that cluster's controller
 // gets to see it: by the same code that publishes, decodes and admits.
 
+import type { ServiceExport } from "../../api/mcs.ts";
 import type { ClusterId, ServiceKey } from "../../api/names.ts";
 import { splitServiceKey } from "../../api/names.ts";
 import type { Contribution } from "../../api/share.ts";
 import { admitContribution, compileDeclaration, type Rejection } from "../admission.ts";
+import type { Conflict } from "../conflict.ts";
 import { planEndpointShares } from "../endpoints.ts";
 import { type ExportInput, planShare } from "../export.ts";
 import { mergeShares } from "../merge.ts";
@@ -98,6 +100,28 @@ export const findContributors = answerOnce((set: Clusterset, service) =>
     ({ exports, serviceShares }) => exports.has(service) || serviceShares.has(service),
   ),
 );
+
+/** Clusters that imports name and whose exports were not read: who wins, and whether all agree, cannot be told without them. */
+export const findStrangers = answerOnce((set: Clusterset, service): readonly ClusterId[] => {
+  const listed = set.records.flatMap(({ imports }) => imports.get(service)?.status?.clusters ?? []);
+  const ids = new Set(listed.map(({ cluster }) => cluster as ClusterId));
+  return [...ids].filter((id) => {
+    const record = set.byId.get(id);
+    return record === undefined || !(isExportKnown(record) || isOnHub(set, record));
+  });
+});
+
+/** What the controllers, who know all exports, wrote into the Conflict condition. */
+export function readConflicts(serviceExport: ServiceExport | undefined): readonly Conflict[] {
+  const conditions = serviceExport?.status?.conditions ?? [];
+  const found = conditions.find(({ type, status }) => type === "Conflict" && status === "True");
+  if (found === undefined) return [];
+  const reasons = found.reason.split(",");
+  const messages = found.message.split("\n");
+  return reasons.length === messages.length
+    ? reasons.map((reason, index) => ({ reason, message: messages[index] ?? "" }))
+    : [{ reason: found.reason, message: found.message }];
+}
 
 /** That there is no contribution means that there is no export. */
 export function isExportKnown(record: ClusterRecord): boolean {

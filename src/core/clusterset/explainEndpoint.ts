@@ -16,6 +16,7 @@ import {
   admissionContext,
   areEndpointsKnown,
   exportedContribution,
+  findStrangers,
   hubContribution,
 } from "./contribution.ts";
 import { explain, type Explanation, list, nameKeeper } from "./explanation.ts";
@@ -106,6 +107,11 @@ function explainEndpoint(facts: Facts, share: EndpointShare, endpoint: Endpoint)
   if (liveness === "drained" && copy !== undefined && !isEndpointReady(copy)) {
     const why = `${importer.id} keeps it not ready, because ${record.id} is drained.`;
     return explain(address, "unknown", { why, inUse: false });
+  }
+  const strangers = findStrangers(facts.set, service);
+  if (copy === undefined && strangers.length > 0) {
+    const why = `It is not in ${importer.id}, and why cannot be told: what ${list(strangers)} ${strangers.length === 1 ? "exports" : "export"} was not read.`;
+    return explain(address, "unknown", { why });
   }
   if (slice === undefined || copy === undefined || !isEndpointReady(copy)) {
     const why =

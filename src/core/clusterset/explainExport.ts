@@ -36,7 +36,7 @@ export function explainExport(
 function summarize(set: Clusterset, record: ClusterRecord, view: ExportView): string {
   const createdMs = parseTimeMs(view.createdAt);
   const age = createdMs === undefined ? "" : ` ${formatAge(set.observation.nowMs - createdMs)} ago`;
-  const rank = view.oldest ? ", the oldest export: where exports disagree, it wins" : "";
+  const rank = view.oldest === true ? ", the oldest export: where exports disagree, it wins" : "";
   const source = isExportKnown(record) ? "" : " So says the hub; the cluster itself was not read.";
   const counted = areEndpointsKnown(set, record)
     ? `${view.ready} of ${count(view.endpoints, "endpoint")} ready.`
@@ -70,14 +70,13 @@ function explainConflicts({
   winner,
   cluster,
 }: ExportView): readonly Explanation[] {
-  return conflicts.map(({ reason, message }) =>
-    explain(reason, "bad", {
-      why: message,
-      next: oldest
+  const next =
+    winner === undefined
+      ? `The oldest export wins, which is named here. If it is not that of ${cluster}, make the Service in ${cluster} agree with it, or delete the ServiceExport in ${cluster}.`
+      : oldest === true
         ? `${cluster} wins, so nothing changes here. Make the other exports agree with it; or, if ${cluster} is the one that is wrong, change it.`
-        : `Make the Service in ${cluster} agree with that of ${winner}, or delete the ServiceExport in ${cluster}.`,
-    }),
-  );
+        : `Make the Service in ${cluster} agree with that of ${winner}, or delete the ServiceExport in ${cluster}.`;
+  return conflicts.map(({ reason, message }) => explain(reason, "bad", { why: message, next }));
 }
 
 function explainEndpoints(

@@ -233,6 +233,9 @@ function explainSource(
   if (standing.unknown.includes(source)) {
     return explain(what, "unknown", words("It could not be asked why."));
   }
+  if (parts.length > 0 && parts.every(({ verdict }) => verdict === "unknown")) {
+    return explain(what, "unknown", words(""));
+  }
   return explain(
     what,
     "bad",

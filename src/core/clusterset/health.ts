@@ -190,6 +190,11 @@ function findServiceTrouble(
       isSpoiled(part) ? part.what.slice("export in ".length) : [],
     ),
   );
+  const disputed = new Set(
+    findContributors(set, service).flatMap((record) =>
+      viewExport(set, record, service)?.conflicts.length === 0 ? [] : (record.id as string),
+    ),
+  );
   const outvoted = new Set(
     findStandings(set, service).flatMap((standing) =>
       findOutvoted(standing).map((source) => `in ${standing.importer.id}: from ${source}`),
@@ -210,6 +215,7 @@ function findServiceTrouble(
       const isConsequence =
         spoiled.has(source) ||
         gone.has(source) ||
+        (inner.verdict === "unknown" && disputed.has(source)) ||
         outvoted.has(`${part.what}: ${inner.what}`) ||
         (isExport && isBehind && isLate(inner));
       // Who was not asked is told once, not for each service.

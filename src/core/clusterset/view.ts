@@ -13,7 +13,13 @@ import type { Condition } from "../../api/object.ts";
 import type { ImportType, SharedPort } from "../../api/share.ts";
 import type { Conflict } from "../conflict.ts";
 import type { Liveness } from "../liveness.ts";
-import { exportedContribution, findContributors, findExports } from "./contribution.ts";
+import {
+  exportedContribution,
+  findContributors,
+  findExports,
+  findStrangers,
+  readConflicts,
+} from "./contribution.ts";
 import { findExportLag } from "./exportlag.ts";
 import { answerOnce } from "./memo.ts";
 import { judgeCluster, type LeaseView, readLease } from "./liveness.ts";
@@ -64,11 +70,11 @@ export interface ExportView extends EndpointCount {
   readonly conditions: readonly Condition[];
   /** Takes part in the merge. */
   readonly valid: boolean;
-  /** The oldest of the valid exports: where they disagree, it wins. */
-  readonly oldest: boolean;
-  /** By the merge of what the clusters export now. */
+  /** The oldest of the valid exports: where they disagree, it wins. Absent: not all of them were read. */
+  readonly oldest?: boolean;
+  /** By the merge of what the clusters export now; where not all of that was read, by the Conflict condition. */
   readonly conflicts: readonly Conflict[];
-  /** The oldest export's cluster, where there is a conflict. */
+  /** The oldest export's cluster, where there is a conflict and all exports were read. */
   readonly winner?: string;
   /** What has not happened yet though it should have. */
   readonly behind?: string;
@@ -192,15 +198,18 @@ function viewService(
 ): ServiceView {
   const { merged } = findExports(set, service);
   const imports = standings.filter(({ importer }) => importer.imports.has(service));
+  const exports = findContributors(set, service).flatMap(
+    (record) => viewExport(set, record, service) ?? [],
+  );
+  const [disputed] = exports.filter(({ conflicts }) => conflicts.length > 0);
   return {
     service,
     ...splitServiceKey(service),
     ...(merged === undefined ? {} : { type: merged.type }),
     ports: merged?.ports ?? [],
-    conflicts: merged?.conflicts ?? [],
-    exports: findContributors(set, service).flatMap(
-      (record) => viewExport(set, record, service) ?? [],
-    ),
+    // The same on all of them.
+    conflicts: disputed?.conflicts ?? [],
+    exports,
     imports: imports.map((standing) => viewImportRow(set, standing)),
   };
 }
@@ -216,7 +225,10 @@ export function viewExport(
   if (serviceExport === undefined && contribution === undefined) return undefined;
   const { merged, oldest } = findExports(set, service);
   const valid = contribution !== undefined;
-  const conflicts = valid ? (merged?.conflicts ?? []) : [];
+  const isWhole = findStrangers(set, service).length === 0;
+  const told = isWhole ? [] : readConflicts(serviceExport);
+  const found = told.length > 0 ? told : (merged?.conflicts ?? []);
+  const conflicts = valid ? found : [];
   const behind = findExportLag(set, record, service);
   const createdAt = serviceExport?.metadata.creationTimestamp ?? contribution?.share.exportedAt;
   const endpoints = (contribution?.endpoints ?? []).flatMap((share) => share.endpoints);
@@ -226,9 +238,9 @@ export function viewExport(
     ...(createdAt === undefined ? {} : { createdAt }),
     conditions: serviceExport?.status?.conditions ?? [],
     valid,
-    oldest: valid && oldest?.cluster === record.id,
+    ...(isWhole && { oldest: valid && oldest?.cluster === record.id }),
     conflicts,
-    ...(conflicts.length === 0 || oldest === undefined ? {} : { winner: oldest.cluster }),
+    ...(isWhole && conflicts.length > 0 && oldest !== undefined ? { winner: oldest.cluster } : {}),
     ...(behind === undefined ? {} : { behind }),
     ...countEndpoints(endpoints),
   };

@@ -15,7 +15,7 @@ import { type MergedService, mergeShares } from "../merge.ts";
 import { compareText, orderShares } from "../order.ts";
 import { planSlices } from "../slices.ts";
 import { amendObservation, type ExportChange, recallStrangers } from "./amend.ts";
-import { exportedContribution, findUnknownSources } from "./contribution.ts";
+import { exportedContribution, findUnknownSources, readConflicts } from "./contribution.ts";
 import { describeService, describeSource, type SourceChange } from "./noticed.ts";
 import { type Clusterset, hasAnswered, hasRead, indexClusterset, isOnHub } from "./record.ts";
 import { idOf, isBlind, type Observation } from "./sighting.ts";
@@ -47,7 +47,8 @@ export interface MergedView extends Omit<MergedService, "conflicts" | "service">
 export interface ConflictChange extends Conflict {
   /** changes: there is one already, and other clusters or ports would be in it. */
   readonly change: "begins" | "changes" | "stays" | "ends";
-  readonly winner: string;
+  /** Absent: only the condition tells of the conflict, which names it in words. */
+  readonly winner?: string;
 }
 
 export interface ClusterChange {
@@ -91,7 +92,10 @@ export function viewWhatIf(observation: Observation, change: ExportChange): What
     change: change.offer === undefined ? "unexport" : "export",
     ...(before === undefined ? {} : { before: before.view }),
     ...(after === undefined ? {} : { after: after.view }),
-    conflicts: compareConflicts(before, after),
+    conflicts: [
+      ...compareConflicts(before, after),
+      ...(unknown.length > 0 && after?.conflicts.length === 0 ? recallConflicts(change) : []),
+    ],
     clusters: pairs.map((pair) => viewClusterChange(pair, cluster)),
     unknown,
   };
@@ -135,6 +139,11 @@ function compareConflicts(
       winner: before?.view.oldest ?? "",
     })),
   ];
+}
+
+/** Who cannot be asked is taken to agree: what the condition says of an export that is there already is known better. */
+function recallConflicts({ offer }: ExportChange): readonly ConflictChange[] {
+  return readConflicts(offer?.serviceExport).map((conflict) => ({ ...conflict, change: "stays" }));
 }
 
 interface Pair {
