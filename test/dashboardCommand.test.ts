@@ -88,7 +88,8 @@ test("where others can reach it a token is made up, said once on standard error,
     "0.0.0.0:0",
     ...kubeconfigs(world),
   );
-  const token = await run.prints(/\?token=([\w-]{32})/);
+  // Alone on its line, so that nothing sticks to what people copy.
+  const token = await run.prints(/^ {2}http:\S+\?token=([\w-]{32})$/m);
   const url = await run.prints(URL_PRINTED);
   expect(run.out()).not.toContain(token);
   expect((await fetch(new URL("/api/state", url))).status).toBe(401);

@@ -23,6 +23,7 @@ import {
   parseRoute,
 } from "../src/dashboard/page/route.ts";
 import { findAge, FIRST_WISH, pickRows } from "../src/dashboard/page/rows.ts";
+import { renderServices } from "../src/dashboard/page/services.ts";
 import { judgeSource, summarize } from "../src/dashboard/page/summary.ts";
 import { announce, formatTime, renderTimeline } from "../src/dashboard/page/timeline.ts";
 import { listWays } from "../src/dashboard/page/ways.ts";
@@ -446,3 +447,16 @@ test.each([
     expect(note?.children[0]).toContain(`the more services. ${words}`);
   },
 );
+
+test("where no cluster could be read nothing is said to be missing", () => {
+  const show = (exports: number | undefined): string => {
+    const { exports: _, ...cluster } = aCluster("east");
+    const clusters = [exports === undefined ? cluster : { ...cluster, exports }];
+    const model = createModel({ ...EMPTY, clusters }, 0);
+    const rows = pickRows(model.services, FIRST_WISH, 0);
+    const table = { rows, wish: FIRST_WISH, nowMs: 0, total: 0, clusters: model.clusters };
+    return JSON.stringify(renderServices(table));
+  };
+  expect(show(undefined)).toContain("What is exported is not known: no cluster could be read.");
+  expect(show(0)).toContain("No service is exported yet.");
+});

@@ -47,9 +47,9 @@ export function readDashboard(screen: string): string {
 
 /** Arguments of the command to explain the shop with, as a shell hands them over. */
 export function readExplain(screen: string): readonly string[] {
-  const [, verb = "", folder = "", names = ""] =
-    /^ +isthmus (explain \S+) --kubeconfig=(\S+)\{(\S+)\}\.yaml$/m.exec(screen) ?? [];
-  const files = names.split(",").map((name) => `--kubeconfig=${folder}${name}.yaml`);
+  const [, verb = "", names = ""] =
+    /^ +isthmus (explain \S+) --kubeconfig=\{(\S+)\}\.yaml$/m.exec(screen) ?? [];
+  const files = names.split(",").map((name) => `--kubeconfig=${name}.yaml`);
   return [...verb.split(" "), ...files];
 }
 

@@ -1,11 +1,13 @@
 // The reading commands as a person meets them: tables, JSON, sentences and exit codes, over HTTPS and on real time.
 
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { parse } from "yaml";
+import { parse, stringify } from "yaml";
 import { SERVICE } from "../src/api/builtin.ts";
 import { runCommand } from "./commandLine.ts";
-import { openAgents, openCentral, type ReadingWorld } from "./readingWorld.ts";
+import { temporaryDirectory } from "./loopback.ts";
+import { openAgents, openBare, openCentral, type ReadingWorld } from "./readingWorld.ts";
 import { anEndpoint } from "./scenarios/objects.ts";
 import { eventually } from "./scenarios/poll.ts";
 
@@ -180,6 +182,53 @@ describe("with central", () => {
       );
       expect(gone.code).toBe(1);
     });
+  });
+});
+
+describe("where nothing can be read", () => {
+  function unreachable(): string {
+    const file = join(temporaryDirectory(), "away.yaml");
+    const content = {
+      apiVersion: "v1",
+      kind: "Config",
+      "current-context": "away",
+      clusters: [{ name: "away", cluster: { server: "https://127.0.0.1:1" } }],
+      users: [{ name: "me", user: { token: "sesame" } }],
+      contexts: [{ name: "away", context: { cluster: "away", user: "me" } }],
+    };
+    writeFileSync(file, stringify(content));
+    return file;
+  }
+
+  test.each([
+    [["get", "exports", "-A"]],
+    [["get", "imports", "x"]],
+    [["top", "-o", "json"]],
+    [["explain", "shop/web"]],
+    [["simulate", "--without", "east"]],
+  ])("%j says so and ends with 1: nothing is said to be absent", async (args) => {
+    const { code, out, err } = await runCommand([...args, "--kubeconfig", unreachable()]);
+    expect(code).toBe(1);
+    expect(out).toBe("");
+    expect(err).toMatch(
+      /error: the cluster could not be read: .*annot reach https:\/\/127.0.0.1:1/,
+    );
+    expect(err).toContain("NothingRead");
+    expect(err).not.toMatch(/Nothing found|there is no|nobody/);
+  });
+
+  test("get clusters shows the cluster, no numbers, and ends with 1", async () => {
+    const { code, out } = await runCommand(["get", "clusters", "--kubeconfig", unreachable()]);
+    expect(code).toBe(1);
+    expect(out).toMatch(/away\.yaml +unknown +- +- +- /);
+  });
+
+  test("status of a cluster that knows none of our kinds is not well", async () => {
+    const { path } = await openBare("bare");
+    const { code, out } = await runCommand(["status", "--kubeconfig", `bare=${path}`]);
+    expect(code).toBe(1);
+    expect(out).toMatch(/^BAD +bare, definitions: The cluster does not know ServiceExports\./m);
+    expect(out).toContain("0 of 1 well: bare not well");
   });
 });
 

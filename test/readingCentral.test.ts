@@ -6,6 +6,7 @@ import { ENDPOINT_SLICE, SERVICE, type ServiceSpec } from "../src/api/builtin.ts
 import { SERVICE_IMPORT } from "../src/api/mcs.ts";
 import { DERIVED_SERVICE_ANNOTATION, KUBE_SERVICE_NAME_LABEL } from "../src/api/names.ts";
 import { viewStatus } from "../src/core/clusterset/health.ts";
+import { NOTHING_SEEN, SIGHTED_KINDS } from "../src/core/clusterset/sighting.ts";
 import { viewClusterset } from "../src/core/clusterset/view.ts";
 import { viewWithout } from "../src/core/clusterset/without.ts";
 import type { ClusterId } from "../src/api/names.ts";
@@ -359,6 +360,23 @@ test("of clusters that were not asked it is said that they were not, and nothing
   const { well, findings } = viewStatus(observation);
   expect(well).toBe(true);
   expect(findings.map(({ subject, what }) => [subject, what])).toEqual([["west", "reading"]]);
+});
+
+test("of a cluster that was named and did not answer it is not said that it was not asked", async () => {
+  const { world, east, west } = await openCentral("east", "west");
+  await east.site.offer("web", ["10.1.0.1"]);
+  await west.site.offer("web", ["10.2.0.1"]);
+  await world.pass(5);
+  const { sightings, nowMs } = await observeCentral(world);
+  const silent = { unread: SIGHTED_KINDS, isSilent: true, problems: ["It is away."] };
+  const away = { name: "west.yaml", cluster: undefined, ...silent, ...NOTHING_SEEN };
+  const observation = { sightings: [sightings[0]!, away], nowMs };
+  expect(at(observation, "in east", "from west")).toMatchObject({
+    why: expect.stringContaining("west itself did not answer, or was not asked."),
+    next: "If it is west.yaml, which did not answer, name it as west=west.yaml.",
+  });
+  const found = viewStatus(observation).findings.find(({ subject }) => subject === "west");
+  expect(found?.why).toContain("did not answer, or was not asked");
 });
 
 test("with one of two clusters asked, conflicts are told by the condition, and nobody is said to win", async () => {

@@ -63,6 +63,11 @@ async function createNamespace({ client }: ReadingSite, name: string): Promise<v
   await client.create(NAMESPACE, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
 }
 
+/** A cluster that nobody has prepared: it knows none of our kinds. */
+export function openBare(id: string): Promise<ReadingSite> {
+  return openSite(temporaryDirectory(), id);
+}
+
 export interface ReadingWorld {
   readonly home: string;
   readonly sites: readonly ReadingSite[];

@@ -55,6 +55,7 @@ export const PROBLEMS = {
   ServiceImportsMissing: "The cluster does not know ServiceImports as CoreDNS reads them.",
   NotWell: "The command looked, and what it found is not as it should be.",
   NothingFound: "The command looked for something by name, and there is no such thing.",
+  NothingRead: "None of the clusters that were named could be read.",
   NotExportable: "The Service cannot be exported, so no export was written.",
   ServiceExportsMissing: "The cluster does not know ServiceExports.",
   AssetsMissing: "The binaries of a real control plane are not on this machine.",

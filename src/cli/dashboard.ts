@@ -76,7 +76,7 @@ export async function runDashboard(
       out(`The dashboard is at ${dashboard.url}`);
       if (token !== undefined && given === undefined) {
         error(
-          `Others can reach it, so it wants a token. Open ${dashboard.url}?token=${token}; this is not said again.`,
+          `Others can reach it, so it wants a token. This is not said again:\n  ${dashboard.url}?token=${token}`,
         );
       } else if (token !== undefined) error("It wants the token of --token-file.");
       out("Ctrl-C ends it.");

@@ -62,8 +62,9 @@ export async function runDemo(context: CliContext, options: DemoOptions): Promis
 function renderExplain({ env }: CliContext, { folder }: World): string {
   // In a clone there is no command of that name.
   const isthmus = env["npm_lifecycle_event"] === undefined ? "isthmus" : "npm run isthmus --";
-  // Every shell that people type into makes three flags of it.
-  const all = `--kubeconfig=${join(folder, `{${CLUSTERS.join()}}.yaml`)}`;
+  // Every shell that people type into makes three flags of it. With ids: who is dead cannot say who it is.
+  const named = CLUSTERS.map((id) => `${id}=${join(folder, id)}`);
+  const all = `--kubeconfig={${named.join()}}.yaml`;
   return `${isthmus} explain ${SHOP}/${CHECKOUT.name} ${all}`;
 }
 

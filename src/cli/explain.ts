@@ -4,10 +4,11 @@ import pc from "picocolors";
 import { Problem } from "../api/problem.ts";
 import { explainService } from "../core/clusterset/explain.ts";
 import type { Explanation, Verdict } from "../core/clusterset/explanation.ts";
+import { idOf, isBlind } from "../core/clusterset/sighting.ts";
 import { parseServiceName } from "../core/clusterset/servicename.ts";
 import { splitServiceKey } from "../api/names.ts";
 import type { CliContext } from "./context.ts";
-import { chooseNamespace, type ReadingFlags, withObserver } from "./observer.ts";
+import { chooseNamespace, type ReadingFlags, requireSight, withObserver } from "./observer.ts";
 import { printData, warnOf } from "./printing.ts";
 import { plain, plainLines } from "./terminal.ts";
 
@@ -26,6 +27,7 @@ export async function runExplain(
     const service = parsed.value;
     const { namespace } = splitServiceKey(service);
     const observation = await observer.look({ namespace });
+    requireSight(observation);
     const explained = explainService(observation, service);
     if (explained === undefined) {
       warnOf(
@@ -34,7 +36,8 @@ export async function runExplain(
           problems.map((problem) => `${name}: ${problem}`),
         ),
       );
-      const asked = observation.sightings.map(({ cluster, name }) => cluster ?? name).join(", ");
+      const answered = observation.sightings.filter((sighting) => !isBlind(sighting));
+      const asked = answered.map(idOf).join(", ");
       throw new Problem(
         "NothingFound",
         `nobody exports or imports ${service}, as far as ${asked} can tell`,

@@ -12,7 +12,7 @@ import {
 import { formatAge } from "../core/clusterset/time.ts";
 import type { Condition } from "../api/object.ts";
 import type { CliContext } from "./context.ts";
-import { chooseNamespace, type ReadingFlags, withObserver } from "./observer.ts";
+import { chooseNamespace, type ReadingFlags, requireSight, withObserver } from "./observer.ts";
 import { ageOf, type Column, orNone, printData, printTable, warnOf } from "./printing.ts";
 
 export type Gettable = "exports" | "imports" | "clusters";
@@ -27,13 +27,17 @@ export async function runGet(
     const namespace =
       what === "clusters" ? undefined : chooseNamespace(flags, observer.defaultNamespace);
     const depth = what === "clusters" ? "services" : "endpoints";
-    const { nowMs, ...observation } = await observer.look({ namespace, depth });
-    const view = viewClusterset({ ...observation, nowMs });
+    const observation = await observer.look({ namespace, depth });
+    const { nowMs } = observation;
+    const view = viewClusterset(observation);
+    // Of clusters it is told how each of them is, first.
+    if (what !== "clusters") requireSight(observation);
     const scene = { context, flags, names: request.names, namespace, nowMs };
     warnOf(context, findWarnings(view, what));
     if (what === "clusters") getClusters(scene, view);
     else if (what === "exports") getExports(scene, view);
     else getImports(scene, view);
+    requireSight(observation);
   });
 }
 
@@ -83,8 +87,8 @@ function clusterColumns(): readonly Column<ClusterView>[] {
       title: "HEARD",
       read: ({ lease }) => (lease ? `${formatAge(lease.ageSeconds * 1_000)} ago` : "-"),
     },
-    { title: "EXPORTS", read: ({ exports }) => String(exports) },
-    { title: "IMPORTS", read: ({ imports }) => (imports === undefined ? "-" : String(imports)) },
+    { title: "EXPORTS", read: ({ exports }) => String(exports ?? "-") },
+    { title: "IMPORTS", read: ({ imports }) => String(imports ?? "-") },
     { title: "REGION", read: ({ region }) => orNone(region) },
     { title: "VERSION", read: ({ version }) => orNone(version) },
     { title: "READ FROM", read: ({ source }) => (source === "seen" ? "cluster" : "hub") },

@@ -3,9 +3,12 @@
 
 import { Problem } from "../api/problem.ts";
 import { type HubDepth, sightCluster, sightHub } from "../controllers/sight.ts";
+import { sentence } from "../core/clusterset/explanation.ts";
 import {
   hasOtherHub,
   type HubSighting,
+  idOf,
+  isBlind,
   type Observation,
   type Sighting,
 } from "../core/clusterset/sighting.ts";
@@ -63,6 +66,20 @@ export async function withObserver<T>(
       opened,
       look: (options = {}) => look(desk, opened, options),
     });
+  });
+}
+
+/** What nobody could be asked for must not look absent. */
+export function requireSight({ sightings }: Observation): void {
+  if (!sightings.every(isBlind)) return;
+  const said = sightings.flatMap((sighting) => {
+    const problem = sighting.problems[0] ?? "it did not answer";
+    return `${idOf(sighting)}: ${problem}`;
+  });
+  const which = sightings.length === 1 ? "the cluster" : "none of the clusters";
+  const could = sightings.length === 1 ? "could not" : "could";
+  throw new Problem("NothingRead", `${which} ${could} be read: ${said.join(" ")}`, {
+    hint: "Whether there is what was asked for cannot be told.",
   });
 }
 
@@ -184,6 +201,8 @@ export function describe(
   nowMs: number,
 ): string {
   const problem = describeFailure(error, { config, nowMs });
-  const message = problem.message.charAt(0).toUpperCase() + problem.message.slice(1);
+  // An address stays as it is.
+  const isAddress = /^https?:/.test(problem.message);
+  const message = isAddress ? problem.message : sentence(problem.message);
   return problem.hint === undefined ? `${message}.` : `${message}. ${problem.hint}`;
 }

@@ -4,7 +4,7 @@ import type { ClusterId } from "../api/names.ts";
 import { Problem } from "../api/problem.ts";
 import { type Loss, type LossView, viewWithout } from "../core/clusterset/without.ts";
 import type { CliContext } from "./context.ts";
-import { chooseNamespace, type ReadingFlags, withObserver } from "./observer.ts";
+import { chooseNamespace, type ReadingFlags, requireSight, withObserver } from "./observer.ts";
 import { type Column, printData, printTable, warnOf } from "./printing.ts";
 
 export interface SimulateFlags extends ReadingFlags {
@@ -17,6 +17,7 @@ export async function runSimulate(context: CliContext, flags: SimulateFlags): Pr
   await withObserver(context, flags, async (observer) => {
     const namespace = chooseNamespace(flags, undefined);
     const observation = await observer.look({ namespace });
+    requireSight(observation);
     const losses = viewWithout(observation, flags.without as ClusterId);
     warnOf(
       context,

@@ -2,7 +2,7 @@
 
 import { type ServiceView, viewClusterset } from "../core/clusterset/view.ts";
 import type { CliContext } from "./context.ts";
-import { chooseNamespace, type ReadingFlags, withObserver } from "./observer.ts";
+import { chooseNamespace, type ReadingFlags, requireSight, withObserver } from "./observer.ts";
 import { ageOf, type Column, printData, printTable, warnOf } from "./printing.ts";
 
 export interface TopRow {
@@ -25,6 +25,7 @@ export async function runTop(context: CliContext, flags: ReadingFlags): Promise<
   await withObserver(context, flags, async (observer) => {
     const namespace = chooseNamespace(flags, undefined);
     const observation = await observer.look({ namespace });
+    requireSight(observation);
     const view = viewClusterset(observation);
     warnOf(
       context,

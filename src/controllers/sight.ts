@@ -16,6 +16,7 @@ import {
 } from "../api/names.ts";
 import type { KubeObject, Resource } from "../api/object.ts";
 import {
+  describeLack,
   type HubSighting,
   NOTHING_SEEN,
   SIGHTED_KINDS,
@@ -91,6 +92,7 @@ async function look(options: ClusterOptions, signal: AbortSignal): Promise<Sight
   const { store, name, namespace, canNarrow = true } = options;
   const unread = new Set<SightedKind>();
   const problems = new Set<string>();
+  const lacking = new Set<string>();
 
   async function read<T extends KubeObject>(
     kind: SightedKind,
@@ -108,9 +110,8 @@ async function look(options: ClusterOptions, signal: AbortSignal): Promise<Sight
       return items;
     } catch (error) {
       if (isStoreError(error, "NotFound")) {
-        problems.add(
-          `The cluster does not know ${resource.kind}s. "isthmus central" and "isthmus join" install what is missing, and so does "isthmus crds install".`,
-        );
+        lacking.add(resource.kind);
+        problems.add(describeLack(resource.kind));
         return [];
       }
       if (!isStoreError(error, "Forbidden")) throw error;
@@ -151,6 +152,7 @@ async function look(options: ClusterOptions, signal: AbortSignal): Promise<Sight
       cluster,
       problems: [...problems],
       unread: [...unread],
+      ...(lacking.size > 0 && { lacking: [...lacking] }),
       ...(hub === undefined ? {} : { hub }),
       ...(membership.problem === undefined ? {} : { hubProblem: membership.problem }),
       serviceExports,

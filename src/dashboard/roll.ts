@@ -96,7 +96,7 @@ export function createRoll(options: {
         version: member?.version,
         region: member?.region,
         zones: member?.zones ?? [],
-        exports: counts?.exports ?? hub?.exportsOf(id) ?? 0,
+        exports: counts?.exports ?? (member === undefined ? undefined : hub?.exportsOf(id)),
         imports: counts?.imports,
         problems,
       };

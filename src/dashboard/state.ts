@@ -16,7 +16,8 @@ export interface ClusterState {
   readonly version?: string;
   readonly region?: string;
   readonly zones: readonly string[];
-  readonly exports: number;
+  /** These two absent: they could not be read. */
+  readonly exports?: number;
   readonly imports?: number;
   /** What could not be read. */
   readonly problems: readonly string[];

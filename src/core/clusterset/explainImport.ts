@@ -12,11 +12,12 @@ import {
   explain,
   type Explanation,
   list,
+  nameIt,
   nameKeeper,
   type Verdict,
 } from "./explanation.ts";
 import { judgeCluster } from "./liveness.ts";
-import { type Clusterset, drainOf, hasRead } from "./record.ts";
+import { type Clusterset, drainOf, findNameless, hasRead } from "./record.ts";
 import { describeDue, findSources, slicesFrom, type Standing, UNNAMED_SOURCE } from "./standing.ts";
 import { isEndpointReady, isImportReady, viewSource } from "./view.ts";
 
@@ -202,9 +203,15 @@ function explainSource(
   const record = set.byId.get(source);
   if (record === undefined) {
     const verdict = view.ready > 0 ? "good" : "unknown";
-    const whose =
-      source === UNNAMED_SOURCE ? "They name no cluster." : `${source} itself was not asked.`;
-    return explain(what, verdict, words(whose));
+    const nameless = findNameless(set);
+    if (source === UNNAMED_SOURCE) return explain(what, verdict, words("They name no cluster."));
+    return nameless.length === 0
+      ? explain(what, verdict, words(`${source} itself was not asked.`))
+      : explain(
+          what,
+          verdict,
+          words(`${source} itself did not answer, or was not asked.`, nameIt(source, nameless)),
+        );
   }
   if (view.liveness === "drained") {
     const why = drainOf(record) ?? "";

@@ -67,6 +67,11 @@ export function askToo(clusters: readonly string[]): string {
   return `Name ${list(clusters)}, too, with --kubeconfig or --context, or mend what keeps it from answering.`;
 }
 
+/** Who does not answer cannot say who it is: then somebody has to. */
+export function nameIt(cluster: string, names: readonly string[]): string {
+  return `If it is ${names.join(" or ")}, which did not answer, name it as ${cluster}=${names[0] ?? ""}.`;
+}
+
 export function sentence(clause: string): string {
   return clause.charAt(0).toUpperCase() + clause.slice(1);
 }

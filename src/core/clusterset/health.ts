@@ -6,11 +6,11 @@ import { exposesPort } from "../ports.ts";
 import { findContributors } from "./contribution.ts";
 import { explainIn } from "./explain.ts";
 import { isLocalOnly } from "./explainEndpoint.ts";
-import { askToo, type Explanation } from "./explanation.ts";
+import { askToo, type Explanation, nameIt } from "./explanation.ts";
 import { judgeCluster, type LivenessView } from "./liveness.ts";
-import { type ClusterRecord, type Clusterset, indexClusterset } from "./record.ts";
+import { type ClusterRecord, type Clusterset, findNameless, indexClusterset } from "./record.ts";
 import { isServed } from "./served.ts";
-import { isBlind, type Observation } from "./sighting.ts";
+import { describeLack, isBlind, type Observation } from "./sighting.ts";
 import type { Standing } from "./standing.ts";
 import { findStandings, isImportReady, viewExport } from "./view.ts";
 
@@ -78,6 +78,7 @@ function findClusterTrouble(
   { liveness, why, next }: LivenessView,
 ): readonly Finding[] {
   const isAway = sighting !== undefined && isBlind(sighting);
+  const lacks = (sighting?.lacking ?? []).map(describeLack);
   const isDrained = liveness === "drained";
   const isBad = isAway || (liveness !== "live" && liveness !== "unknown" && !isDrained);
   // That only the hub was asked about it is no news, and nothing to do about.
@@ -111,7 +112,9 @@ function findClusterTrouble(
         ]),
     // Why it is away is told above.
     ...(isAway ? [] : (sighting?.problems ?? [])).map((problem) =>
-      about("reading", { verdict: "unknown", why: problem }),
+      lacks.includes(problem)
+        ? about("definitions", { verdict: "bad", why: problem })
+        : about("reading", { verdict: "unknown", why: problem }),
     ),
   ];
 }
@@ -137,6 +140,7 @@ function findEviction({ observation }: Clusterset, record: ClusterRecord): reado
 function findUnasked(set: Clusterset, standings: readonly Standing[]): readonly Finding[] {
   const asked = new Set(set.records.map(({ id }) => id));
   const ids = new Set(standings.flatMap(({ unknown }) => unknown));
+  const nameless = findNameless(set);
   return [...ids]
     .filter((id) => !asked.has(id))
     .map((id) => ({
@@ -144,8 +148,8 @@ function findUnasked(set: Clusterset, standings: readonly Standing[]): readonly 
       subject: id,
       verdict: "unknown",
       what: "reading",
-      why: "It takes part, but was not asked, so whether imports are in step with it cannot be told.",
-      next: askToo([id]),
+      why: `It takes part, but ${nameless.length > 0 ? "did not answer, or " : ""}was not asked, so whether imports are in step with it cannot be told.`,
+      next: nameless.length > 0 ? nameIt(id, nameless) : askToo([id]),
     }));
 }
 

@@ -162,6 +162,15 @@ export function hasAnswered({ sighting }: ClusterRecord): boolean {
   return sighting !== undefined && !isBlind(sighting);
 }
 
+/** Names of those that did not answer and whose id nobody gave: each may be any cluster that the others name. */
+export function findNameless({ records }: Clusterset): readonly string[] {
+  return records.flatMap(({ sighting }) =>
+    sighting !== undefined && isBlind(sighting) && sighting.cluster === undefined
+      ? sighting.name
+      : [],
+  );
+}
+
 /** Why it asks the others to go elsewhere: by its own word, else by what the hub was told; undefined: it does not. */
 export function drainOf({ sighting, member }: ClusterRecord): string | undefined {
   return readDrain(sighting?.properties ?? []) ?? member?.status?.drained;

@@ -24,3 +24,13 @@ test.each(["", "a/b/c", "svc", "shop.svc.clusterset.local", "web.shop.east", "/w
     expect(!parsed.ok && parsed.problem).toContain("web.shop.svc.clusterset.local");
   },
 );
+
+test("a namespace that cannot be one is blamed for itself, not the service", () => {
+  expect(parseServiceName("checkout", "Bad NS")).toEqual({
+    ok: false,
+    problem: '"Bad NS" cannot be a namespace.',
+  });
+  expect(parseServiceName("Bad NS/checkout", "shop")).toMatchObject({
+    problem: expect.stringContaining("names no service"),
+  });
+});

@@ -11,6 +11,10 @@ export function parseServiceName(text: string, namespace: string): Parsed<Servic
   const parts = splitName(plain, namespace);
   const isName = parts !== undefined && isDnsLabel(parts.namespace) && isDnsLabel(parts.name);
   if (isName) return { ok: true, value: serviceKey(parts) };
+  // Not of the name itself: that of -n, or of the context.
+  if (parts?.namespace === namespace && isDnsLabel(parts.name)) {
+    return { ok: false, problem: `${quote(namespace)} cannot be a namespace.` };
+  }
   const problem = `${quote(text)} names no service: write it as web, shop/web or web.shop.svc.clusterset.local.`;
   return { ok: false, problem };
 }

@@ -26,6 +26,8 @@ export interface Sighting {
   /** Sentences about what could not be read, and about who the cluster is. */
   readonly problems: readonly string[];
   readonly unread: readonly SightedKind[];
+  /** Kinds of object that the cluster does not know, such as "ServiceExport": what is kept in step has no place there. */
+  readonly lacking?: readonly string[];
   /** It did not answer, or not to the end: what is unread was not refused. */
   readonly isSilent?: boolean;
   /** The hub that it says it has joined: an address. */
@@ -76,6 +78,11 @@ export function isBlind({ unread }: Sighting): boolean {
 /** A member of another hub than the one that was asked: nothing here is told of it by a hub. */
 export function hasOtherHub({ hub }: Sighting, asked: HubSighting | undefined): boolean {
   return asked !== undefined && hub !== undefined && hub !== "" && hub !== asked.server;
+}
+
+/** One of the problems of a cluster that lacks the kind. */
+export function describeLack(kind: string): string {
+  return `The cluster does not know ${kind}s. "isthmus central" and "isthmus join" install what is missing, and so does "isthmus crds install".`;
 }
 
 /** Its id, else what it is called here: an export has to be somebody's. */

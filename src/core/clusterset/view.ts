@@ -23,7 +23,13 @@ import {
 import { findExportLag } from "./exportlag.ts";
 import { answerOnce } from "./memo.ts";
 import { judgeCluster, type LeaseView, readLease } from "./liveness.ts";
-import { type ClusterRecord, type Clusterset, hasAnswered, indexClusterset } from "./record.ts";
+import {
+  type ClusterRecord,
+  type Clusterset,
+  hasAnswered,
+  hasRead,
+  indexClusterset,
+} from "./record.ts";
 import type { Observation } from "./sighting.ts";
 import { describeDue, findSources, findStanding, slicesFrom, type Standing } from "./standing.ts";
 import { measureSync, type SyncView } from "./sync.ts";
@@ -51,8 +57,8 @@ export interface ClusterView {
   readonly zones: readonly string[];
   readonly podCIDRs: readonly string[];
   readonly serviceCIDRs: readonly string[];
-  readonly exports: number;
-  /** Absent: the cluster itself was not asked, and nobody else knows. */
+  /** These two absent: they could not be read in the cluster, and nobody else knows. */
+  readonly exports?: number;
   readonly imports?: number;
   readonly problems: readonly string[];
 }
@@ -168,8 +174,10 @@ function viewCluster(
     zones: topology?.zones ?? [],
     podCIDRs,
     serviceCIDRs,
-    exports: hasAnswered(record) ? record.exports.size : record.serviceShares.size,
-    ...(hasAnswered(record) && { imports: record.imports.size }),
+    ...(hasRead(record, "serviceExports")
+      ? { exports: record.exports.size }
+      : member !== undefined && { exports: record.serviceShares.size }),
+    ...(hasRead(record, "serviceImports") && { imports: record.imports.size }),
     problems: sighting?.problems ?? [],
   };
 }
@@ -186,7 +194,6 @@ function viewDouble(sighting: Clusterset["doubles"][number]): ClusterView {
     zones: [],
     podCIDRs: [],
     serviceCIDRs: [],
-    exports: 0,
     problems: [...problems, problem],
   };
 }

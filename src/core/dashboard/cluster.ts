@@ -31,7 +31,7 @@ export interface ClusterFacts {
   readonly version: string | undefined;
   readonly region: string | undefined;
   readonly zones: readonly string[];
-  readonly exports: number;
+  readonly exports: number | undefined;
   readonly imports: number | undefined;
   readonly problems: readonly string[];
 }
@@ -45,7 +45,7 @@ export function describeCluster(facts: ClusterFacts): ClusterState {
     ...(version === undefined ? {} : { version }),
     ...(region === undefined ? {} : { region }),
     zones,
-    exports,
+    ...(exports === undefined ? {} : { exports }),
     ...(imports === undefined ? {} : { imports }),
     problems,
   };

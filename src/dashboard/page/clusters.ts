@@ -27,7 +27,7 @@ export function renderClusters(model: Model, nowMs: number): readonly Child[] {
       { key: id },
       h("th", { scope: "row" }, h("a", { href: linkToCluster(id) }, id)),
       h("td", {}, renderLiveness(liveness)),
-      h("td", { class: "number" }, formatCount(exports)),
+      h("td", { class: "number" }, exports === undefined ? "–" : formatCount(exports)),
       h("td", {}, list(importers.get(id) ?? [], 4) || "nobody"),
       h("td", { class: "number" }, lease),
     );

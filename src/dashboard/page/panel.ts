@@ -175,7 +175,10 @@ function listFacts(told: Told<ClusterState>, nowMs: number): readonly (readonly 
     ...(zones.length === 0 ? [] : [["Zones", zones.join(", ")] as const]),
     [
       "Services",
-      `${count(exports, "export")}${imports === undefined ? "" : `, ${count(imports, "import")}`}`,
+      [
+        ...(exports === undefined ? [] : [count(exports, "export")]),
+        ...(imports === undefined ? [] : [count(imports, "import")]),
+      ].join(", ") || "not read",
     ],
   ];
 }

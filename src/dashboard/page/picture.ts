@@ -196,7 +196,9 @@ function renderCluster(told: Told<ClusterState>, wish: ClusterWish): Element {
 
 function sayLease(told: Told<ClusterState>, nowMs: number): string {
   const { leaseAgeSeconds, exports } = told.value;
-  if (leaseAgeSeconds === undefined) return count(exports, "export");
+  if (leaseAgeSeconds === undefined) {
+    return exports === undefined ? "not read" : count(exports, "export");
+  }
   return `lease ${formatAge(ageNow(told, leaseAgeSeconds, nowMs))}`;
 }
 

@@ -48,6 +48,11 @@ export function renderFilters({ rows, wish }: TableWish): readonly Child[] {
 
 export function renderServices(table: TableWish): readonly Child[] {
   const { rows, total, wish } = table;
+  const known = [...table.clusters.values()];
+  if (total === 0 && known.length > 0 && known.every(({ value }) => value.exports === undefined)) {
+    const words = "What is exported is not known: no cluster could be read.";
+    return [h("p", { class: "empty" }, words)];
+  }
   if (total === 0) {
     return [
       h(
