@@ -82,7 +82,9 @@ describe("check", () => {
     expect(code).toBe(1);
     expect(out).toMatch(/^API servers\n {2}ok {4}api\/answers +\S+: Its API server answers\.$/m);
     expect(out).toMatch(/^ {2}FAIL {2}crds\/installed +\S+: ServiceExport, .* are missing\.$/m);
-    expect(out).toMatch(/^ {8}→ Run "isthmus join" or start "isthmus central"/m);
+    expect(out).toMatch(
+      /^ {8}→ Run "isthmus join" or start "isthmus central".*\n {10}See docs\/check\.md#crds-installed$/m,
+    );
     expect(out).toMatch(/^ {2}FAIL {2}identity\/known +\S+: It does not say who it is/m);
     expect(out).toMatch(/^2 checks failed; \d+ warnings?, \d+ ok\.$/m);
     expect(err).toContain("2 checks failed: crds/installed, identity/known");
@@ -149,6 +151,7 @@ describe("check", () => {
     const short = await world.ask("check", "-o", "short");
     expect(short.code).toBe(1);
     expect(short.out).toMatch(/^FAIL {2}crds\/installed east: ServiceExport is missing\. → Run /m);
+    expect(short.out).toMatch(/^FAIL {2}crds\/installed .* See docs\/check\.md#crds-installed$/m);
     expect(short.out).not.toMatch(/^ *ok /m);
     expect((await world.ask("check", "-o", "yaml")).code).toBe(2);
     expect((await world.ask("check", "--timeout", "soon")).code).toBe(2);

@@ -163,11 +163,15 @@ function renderGathered(
   { total, color }: { readonly total: number; readonly color: boolean },
 ): readonly string[] {
   const { bold, dim } = pc.createColors(color);
-  const { state, code, found, next } = result;
+  const { state, code, found, next, doc } = result;
   const who = clusters.length === 0 ? "" : `${bold(plain(nameSome(clusters, total)))}: `;
   const line = `  ${markOf(state, color)}  ${code.padEnd(19)}  ${who}${plain(found)}`;
-  if (state === "pass" || next === undefined) return [line];
-  return [line, `        ${dim("→")} ${plain(next)}`];
+  if (state === "pass") return [line];
+  return [
+    line,
+    ...(next === undefined ? [] : [`        ${dim("→")} ${plain(next)}`]),
+    `          ${dim(`See ${doc}`)}`,
+  ];
 }
 
 function nameSome(clusters: readonly string[], total: number): string {
@@ -200,9 +204,9 @@ function renderShort(report: CheckReport, color: boolean): readonly string[] {
   return [...lines, summarize(report, color)];
 }
 
-function describeShort({ code, cluster, found, next }: CheckResult): string {
+function describeShort({ code, cluster, found, next, doc }: CheckResult): string {
   const who = cluster === undefined ? "" : ` ${cluster}`;
-  return plain(`${code}${who}: ${found}${next === undefined ? "" : ` → ${next}`}`);
+  return plain(`${code}${who}: ${found}${next === undefined ? "" : ` → ${next}`} See ${doc}`);
 }
 
 function summarize({ well, counts }: CheckReport, color: boolean): string {

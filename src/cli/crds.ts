@@ -15,8 +15,12 @@ export function printCrds(context: CliContext): void {
 
 export async function installCrdsCommand(
   context: CliContext,
-  options: { readonly kubeconfig?: string; readonly context?: string },
+  options: { readonly kubeconfig?: string; readonly context?: string; readonly output?: "yaml" },
 ): Promise<void> {
+  if (options.output === "yaml") {
+    printCrds(context);
+    return;
+  }
   const { clock, env, home, signal } = context;
   const paths = options.kubeconfig === undefined ? undefined : [options.kubeconfig];
   const config = loadKubeconfig({ paths, context: options.context, env, home });

@@ -1,6 +1,7 @@
 // CLI: `isthmus dns enable` and `isthmus dns disable`: has a cluster's CoreDNS answer a clusterset zone, and undoes it.
 
 import { isIP } from "node:net";
+import { CONFIG_MAP } from "../api/builtin.ts";
 import { Problem } from "../api/problem.ts";
 import {
   ACCESS_NAME,
@@ -37,6 +38,7 @@ import { printYaml, warn } from "./output.ts";
 export interface SwitchFlags extends ClusterFlags, CoreDnsPlace {
   readonly zone: string;
   readonly dryRun: boolean;
+  readonly output?: "yaml";
 }
 
 export interface EnableFlags extends SwitchFlags {
@@ -59,10 +61,18 @@ export async function enableDns(context: CliContext, flags: EnableFlags): Promis
     if (isOwn && name === undefined) throw missingDeployment(flags);
     if (isOwn && !(await servesImports(store, signal))) throw missingImports();
     const account = { namespace: flags.namespace, name: name ?? "" };
+    const { role, binding } = renderAccess(account);
+    if (flags.output === "yaml") {
+      const change = await planCorefile(store, { place: flags, edit, signal });
+      const access = isOwn ? [role, binding] : [];
+      const unused = isOwn || readsImports(change.edited) ? "" : `; ${NAME_UNUSED}`;
+      const title = `${FOR_KUBECTL}${unused}: isthmus dns enable.`;
+      printYaml(context, title, [...access, renderCorefile(flags, change)]);
+      return;
+    }
     if (flags.dryRun) {
       const change = await planCorefile(store, { place: flags, edit, signal });
       printChange(context, flags, change);
-      const { role, binding } = renderAccess(account);
       if (isOwn) printYaml(context, "would be applied", [role, binding]);
       return;
     }
@@ -90,6 +100,13 @@ export async function disableDns(context: CliContext, flags: SwitchFlags): Promi
     const { signal } = context;
     const edit = (text: string): string => disableZone(text, zone);
     const work = { place: flags, edit, signal };
+    if (flags.output === "yaml") {
+      const change = await planCorefile(store, work);
+      const unused = readsImports(change.edited) ? "" : `; ${NAME_UNUSED}`;
+      const title = `${FOR_KUBECTL}${unused}: isthmus dns disable.`;
+      printYaml(context, title, [renderCorefile(flags, change)]);
+      return;
+    }
     const change = await (flags.dryRun ? planCorefile(store, work) : writeCorefile(store, work));
     printChange(context, flags, change);
     if (servesZone(change.edited, zone)) {
@@ -112,6 +129,16 @@ export async function disableDns(context: CliContext, flags: SwitchFlags): Promi
     );
     tellReload(context, flags, change);
   });
+}
+
+const FOR_KUBECTL = "For kubectl apply --server-side --force-conflicts";
+const NAME_UNUSED = `then kubectl delete --ignore-not-found clusterrole/${ACCESS_NAME} clusterrolebinding/${ACCESS_NAME}`;
+
+/** What is applied takes over this key, and leaves the others. */
+function renderCorefile(place: CoreDnsPlace, { edited }: CorefileChange) {
+  const { namespace, configMap: name, configKey } = place;
+  const data = { [configKey]: edited };
+  return { apiVersion: "v1", kind: CONFIG_MAP.kind, metadata: { namespace, name }, data };
 }
 
 /** Other zones may still need it. */

@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import type { CliContext } from "./context.ts";
 import type { EnableFlags, SwitchFlags } from "./dnsEnable.ts";
 import { collect } from "./repeated.ts";
+import { yamlOption } from "./sourceFlags.ts";
 
 /** Beside whatever `isthmus dns` itself does. */
 export function addSwitchCommands(dns: Command, context: CliContext): void {
@@ -37,6 +38,7 @@ function withPlace(command: Command): Command {
     .option("--context <name>", "context of the kubeconfig; absent: its current one")
     .option("--zone <name>", "the clusterset's zone", "clusterset.local")
     .option("--dry-run", "print what would change, and change nothing", false)
+    .addOption(yamlOption())
     .option("--namespace <name>", "of CoreDNS", "kube-system")
     .option("--config-map <name>", "with CoreDNS's configuration", "coredns")
     .option("--config-key <key>", "of the Corefile in it", "Corefile")

@@ -11,7 +11,7 @@ import {
   listJoinTokens,
   sweepJoinTokens,
 } from "../controllers/jointoken.ts";
-import { renderJoinToken } from "../hub/manifest/jointoken.ts";
+import { renderJoinToken, renderJoinTokenRemoval } from "../hub/manifest/jointoken.ts";
 import { joinAccount } from "../hub/manifest/names.ts";
 import { encodeTicket, isLoopbackServer, isServer } from "../hub/ticket.ts";
 import { readPem } from "../kube/pem.ts";
@@ -20,7 +20,7 @@ import { isStoreError } from "../ports/store.ts";
 import { type Cluster, type ClusterFlags, type Clusters, withClusters } from "./cluster.ts";
 import type { CliContext } from "./context.ts";
 import { formatDuration, parseDuration } from "./duration.ts";
-import { printYaml, warn } from "./output.ts";
+import { printYaml, renderDoomed, warn } from "./output.ts";
 import { renderRows } from "./table.ts";
 
 export interface HubFlags extends ClusterFlags {
@@ -149,10 +149,20 @@ export async function hubTokenList(context: CliContext, flags: HubFlags): Promis
       printYaml(context, "On the hub: join tokens.", tokens);
       return;
     }
+    if (flags.output === "json") {
+      const all = { apiVersion: "v1", kind: "List", items: tokens };
+      context.out(JSON.stringify(all, undefined, 2));
+      return;
+    }
+    if (flags.output === "name") {
+      for (const { metadata } of tokens) context.out(metadata.name ?? "");
+      return;
+    }
     if (tokens.length === 0) {
       context.out("There are no join tokens.");
       return;
     }
+    const isWide = flags.output === "wide";
     const rows = tokens.map((token) => {
       const clusters = token.status?.clusters ?? [];
       return [
@@ -160,9 +170,11 @@ export async function hubTokenList(context: CliContext, flags: HubFlags): Promis
         `${clusters.length} of ${token.spec.uses}`,
         isExpired(token, clock.now()) ? `expired ${token.spec.expiresAt}` : token.spec.expiresAt,
         clusters.join(", "),
+        ...(isWide ? [token.metadata.creationTimestamp ?? ""] : []),
       ];
     });
-    for (const line of renderRows(["NAME", "USED", "EXPIRES", "CLUSTERS"], rows)) context.out(line);
+    const titles = ["NAME", "USED", "EXPIRES", "CLUSTERS", ...(isWide ? ["CREATED"] : [])];
+    for (const line of renderRows(titles, rows)) context.out(line);
   });
 }
 
@@ -175,12 +187,21 @@ export async function hubTokenDelete(
   await withClusters(context, async (clusters) => {
     const { store } = clusters.open(flags);
     await requireHub(store, signal);
-    if (!(await deleteJoinToken(store, name, signal))) {
-      throw new Problem("NothingFound", `the hub has no join token "${name}"`, {
-        hint: "isthmus hub token list shows those that it has.",
-      });
+    if (flags.output === "yaml") {
+      const tokens = await listJoinTokens(store, signal).catch(refuseNoHub);
+      if (!tokens.some(({ metadata }) => metadata.name === name)) throw missingToken(name);
+      const title = `On the hub, for kubectl delete --ignore-not-found: isthmus hub token delete ${name}.`;
+      printYaml(context, title, renderDoomed(renderJoinTokenRemoval(name)));
+      return;
     }
+    if (!(await deleteJoinToken(store, name, signal))) throw missingToken(name);
     context.out(`Join token ${name} is deleted, and no longer accepted.`);
+  });
+}
+
+function missingToken(name: string): Problem {
+  return new Problem("NothingFound", `the hub has no join token "${name}"`, {
+    hint: "isthmus hub token list shows those that it has.",
   });
 }
 

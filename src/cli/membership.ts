@@ -51,7 +51,14 @@ function addHub(program: Command, context: CliContext): void {
     });
   withCluster(token.command("list"), "the hub")
     .description("list join tokens, never their secrets")
-    .addOption(yamlOption("print them as YAML"))
+    .addOption(
+      new Option("-o, --output <format>", "for programs, or with more columns").choices([
+        "json",
+        "yaml",
+        "wide",
+        "name",
+      ]),
+    )
     .action(async (flags: HubFlags) => {
       const { hubTokenList } = await import("./jointoken.ts");
       await hubTokenList(context, flags);
@@ -59,6 +66,7 @@ function addHub(program: Command, context: CliContext): void {
   withCluster(token.command("delete"), "the hub")
     .description("delete a join token; it is refused from then on")
     .argument("<name>", "as in the list")
+    .addOption(yamlOption("print what it would delete, and delete nothing"))
     .action(async (name: string, flags: HubFlags) => {
       const { hubTokenDelete } = await import("./jointoken.ts");
       await hubTokenDelete(context, name, flags);

@@ -18,6 +18,7 @@ import { addMembershipCommands } from "./membership.ts";
 import { addPolicyCommands } from "./policyCommand.ts";
 import { addReadingCommands } from "./reading.ts";
 import { readGivenFlags, withSettings } from "./settingFlags.ts";
+import { yamlOption } from "./sourceFlags.ts";
 import { plain, plainLines } from "./terminal.ts";
 
 /** 0 done, 1 a problem that was explained, 2 wrong usage. */
@@ -132,7 +133,8 @@ function createProgram(context: CliContext): Command {
     .description("install or upgrade them; a newer definition is never downgraded")
     .option("--kubeconfig <file>", "kubeconfig to use; absent: $KUBECONFIG, then ~/.kube/config")
     .option("--context <name>", "context of the kubeconfig; absent: its current one")
-    .action(async (options: { kubeconfig?: string; context?: string }) => {
+    .addOption(yamlOption())
+    .action(async (options: { kubeconfig?: string; context?: string; output?: "yaml" }) => {
       const { installCrdsCommand } = await import("./crds.ts");
       await installCrdsCommand(context, options);
     });
