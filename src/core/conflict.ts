@@ -23,6 +23,12 @@ export interface Conflict {
   readonly message: string;
 }
 
+/** As a condition tells it, which another version may have written. */
+export interface ToldConflict {
+  readonly reason: string;
+  readonly message: string;
+}
+
 /** The message of a condition is bounded by the API (32768); nobody reads that much. */
 const DROPPED_PORTS_NAMED = 8;
 const VALUE_LENGTH_SHOWN = 256;

@@ -6,7 +6,7 @@ import type { ClusterId, ServiceKey } from "../../api/names.ts";
 import { splitServiceKey } from "../../api/names.ts";
 import type { Contribution } from "../../api/share.ts";
 import { admitContribution, compileDeclaration, type Rejection } from "../admission.ts";
-import type { Conflict } from "../conflict.ts";
+import type { ToldConflict } from "../conflict.ts";
 import { planEndpointShares } from "../endpoints.ts";
 import { type ExportInput, planShare } from "../export.ts";
 import { mergeShares } from "../merge.ts";
@@ -112,7 +112,7 @@ export const findStrangers = answerOnce((set: Clusterset, service): readonly Clu
 });
 
 /** What the controllers, who know all exports, wrote into the Conflict condition. */
-export function readConflicts(serviceExport: ServiceExport | undefined): readonly Conflict[] {
+export function readConflicts(serviceExport: ServiceExport | undefined): readonly ToldConflict[] {
   const conditions = serviceExport?.status?.conditions ?? [];
   const found = conditions.find(({ type, status }) => type === "Conflict" && status === "True");
   if (found === undefined) return [];

@@ -11,7 +11,7 @@ import {
 } from "../../api/names.ts";
 import type { Condition } from "../../api/object.ts";
 import type { ImportType, SharedPort } from "../../api/share.ts";
-import type { Conflict } from "../conflict.ts";
+import type { ToldConflict } from "../conflict.ts";
 import type { Liveness } from "../liveness.ts";
 import {
   exportedContribution,
@@ -79,7 +79,7 @@ export interface ExportView extends EndpointCount {
   /** The oldest of the valid exports: where they disagree, it wins. Absent: not all of them were read. */
   readonly oldest?: boolean;
   /** By the merge of what the clusters export now; where not all of that was read, by the Conflict condition. */
-  readonly conflicts: readonly Conflict[];
+  readonly conflicts: readonly ToldConflict[];
   /** The oldest export's cluster, where there is a conflict and all exports were read. */
   readonly winner?: string;
   /** What has not happened yet though it should have. */
@@ -117,7 +117,7 @@ export interface ServiceView {
   /** Absent when nobody exports it. */
   readonly type?: ImportType;
   readonly ports: readonly SharedPort[];
-  readonly conflicts: readonly Conflict[];
+  readonly conflicts: readonly ToldConflict[];
   readonly exports: readonly ExportView[];
   readonly imports: readonly ImportRow[];
 }

@@ -9,7 +9,7 @@ import {
   SOURCE_CLUSTER_LABEL,
   splitServiceKey,
 } from "../../api/names.ts";
-import type { Conflict } from "../conflict.ts";
+import type { ToldConflict } from "../conflict.ts";
 import { judgeRejections } from "../import.ts";
 import { type MergedService, mergeShares } from "../merge.ts";
 import { compareText, orderShares } from "../order.ts";
@@ -44,7 +44,7 @@ export interface MergedView extends Omit<MergedService, "conflicts" | "service">
   readonly oldest: string;
 }
 
-export interface ConflictChange extends Conflict {
+export interface ConflictChange extends ToldConflict {
   /** changes: there is one already, and other clusters or ports would be in it. */
   readonly change: "begins" | "changes" | "stays" | "ends";
   /** Absent: only the condition tells of the conflict, which names it in words. */
@@ -103,7 +103,7 @@ export function viewWhatIf(observation: Observation, change: ExportChange): What
 
 interface Merge {
   readonly view: MergedView;
-  readonly conflicts: readonly Conflict[];
+  readonly conflicts: readonly ToldConflict[];
 }
 
 function viewMerge(set: Clusterset, service: ServiceKey): Merge | undefined {
