@@ -149,6 +149,7 @@ test(
     await serveBurst(burst);
 
     const { shared, sinceMs } = await strikeWhileSharing(burst, kill);
+    expect(shared).toBeLessThan(BURST_SIZE);
     await agent.start();
     const startedMs = performance.now();
     await burstIsEverywhere(burst);

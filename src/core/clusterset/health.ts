@@ -78,7 +78,7 @@ function findClusterTrouble(
   { liveness, why, next }: LivenessView,
 ): readonly Finding[] {
   const isAway = sighting !== undefined && isBlind(sighting);
-  const lacks = (sighting?.lacking ?? []).map(describeLack);
+  const lacks = new Set((sighting?.lacking ?? []).map(describeLack));
   const isDrained = liveness === "drained";
   const isBad = isAway || (liveness !== "live" && liveness !== "unknown" && !isDrained);
   // That only the hub was asked about it is no news, and nothing to do about.
@@ -112,7 +112,7 @@ function findClusterTrouble(
         ]),
     // Why it is away is told above.
     ...(isAway ? [] : (sighting?.problems ?? [])).map((problem) =>
-      lacks.includes(problem)
+      lacks.has(problem)
         ? about("definitions", { verdict: "bad", why: problem })
         : about("reading", { verdict: "unknown", why: problem }),
     ),

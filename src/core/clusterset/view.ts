@@ -208,7 +208,7 @@ function viewService(
   const exports = findContributors(set, service).flatMap(
     (record) => viewExport(set, record, service) ?? [],
   );
-  const [disputed] = exports.filter(({ conflicts }) => conflicts.length > 0);
+  const disputed = exports.find(({ conflicts }) => conflicts.length > 0);
   return {
     service,
     ...splitServiceKey(service),
