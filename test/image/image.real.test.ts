@@ -16,7 +16,7 @@ import { mustRun } from "../commandLine.ts";
 import { temporaryDirectory } from "../loopback.ts";
 import { joinArgs, type MembershipWorld, startMembershipWorld } from "../membershipWorld.ts";
 import { eventually } from "../scenarios/poll.ts";
-import { checkOut } from "./checkout.ts";
+import { CHECKOUT_MS, checkOut } from "./checkout.ts";
 import { readContainerfile, REPOSITORY } from "./containerfile.ts";
 import { type Contained, requireRoom, startContained } from "./room.ts";
 
@@ -181,9 +181,10 @@ describe("the root file system", () => {
     }
   });
 
-  test("is the same to the last byte, mode and time when equal sources are built in another folder", () => {
-    const folder = join(temporaryDirectory(), "another/folder");
-    checkOut(folder, inputs);
+  test("is the same to the last byte, mode and time when equal sources are built in another folder", {
+    timeout: CHECKOUT_MS,
+  }, () => {
+    const folder = checkOut(inputs);
     execFileSync(process.execPath, ["--import", "tsx", "tools/build.ts"], { cwd: folder });
     const again = join(folder, "rootfs");
     makeRoot(folder, [], again, "077");

@@ -13,7 +13,7 @@ import { VERSION } from "../../src/api/version.ts";
 import { BOM_FILE, buildRelease, COMMAND_FILE, NOTICES_FILE } from "../../tools/build.ts";
 import { renderCrdFiles } from "../../tools/generate.ts";
 import { temporaryDirectory } from "../loopback.ts";
-import { checkOut } from "./checkout.ts";
+import { CHECKOUT_MS, checkOut } from "./checkout.ts";
 import { readContainerfile, REPOSITORY } from "./containerfile.ts";
 
 const run = promisify(execFile);
@@ -24,7 +24,7 @@ beforeAll(async () => {
   dist = mkdtempSync(join(tmpdir(), "isthmus-dist-"));
   metafile = await buildRelease(dist);
   return () => rmSync(dist, { recursive: true });
-}, 180_000);
+}, CHECKOUT_MS);
 
 const readDist = (file: string): string => readFileSync(join(dist, file), "utf8");
 
@@ -110,19 +110,21 @@ test("the notices hold the licence of each package whose code is in the command"
   expect(silent).toEqual([]);
 });
 
-test("equal sources give equal bytes, in whatever folder and from what the Containerfile copies", async () => {
-  const folder = join(temporaryDirectory(), "another/folder");
-  checkOut(folder, Object.keys(metafile.inputs));
+test("equal sources give equal bytes, in whatever folder and from what the Containerfile copies", {
+  timeout: CHECKOUT_MS,
+}, async () => {
+  const folder = checkOut(Object.keys(metafile.inputs));
   await run(process.execPath, ["--import", "tsx", join(folder, "tools/build.ts")], {
     cwd: REPOSITORY,
   });
   expect(hashFiles(join(folder, "dist"))).toEqual(hashFiles(dist));
 });
 
-test("npm pack makes a package that installs without anything else, and runs as isthmus and as kubectl-isthmus", async () => {
+test("npm pack makes a package that installs without anything else, and runs as isthmus and as kubectl-isthmus", {
+  timeout: CHECKOUT_MS,
+}, async () => {
   const home = temporaryDirectory();
-  const folder = join(home, "source");
-  checkOut(folder, Object.keys(metafile.inputs));
+  const folder = checkOut(Object.keys(metafile.inputs));
   // A cache of its own, which is empty: nothing can come from it.
   const env = { PATH: process.env["PATH"], HOME: home, npm_config_cache: join(home, "cache") };
   await run("npm", ["pack", "--pack-destination", home], { cwd: folder, env });
