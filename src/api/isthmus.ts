@@ -19,7 +19,7 @@ import { conditions, type Immutable } from "./schema.ts";
 export const ISTHMUS_RELEASE = crdReleaseLabels({
   owner: ISTHMUS_GROUP,
   release: "v0.1.0",
-  revision: 2,
+  revision: 3,
 });
 
 /** More of it is nobody's business but the cluster's own. */

@@ -60,10 +60,10 @@ test("nothing is exported from the namespaces that are denied where Isthmus runs
   const listOf = (options: ClusterPolicyOptions): string =>
     policy(EXPORT_POLICY, options).spec.validations[0]!.expression;
   expect(listOf({})).toBe(
-    "!(request.namespace in ['kube-system', 'kube-public', 'kube-node-lease', 'default'])",
+    "!(request.namespace in ['kube-system', 'kube-public', 'kube-node-lease', 'default', 'isthmus-system', 'isthmus-hub'])",
   );
   expect(listOf({ namespaces: { allowed: ["default"], denied: ["o'hare", "default"] } })).toBe(
-    String.raw`!(request.namespace in ['kube-system', 'kube-public', 'kube-node-lease', 'o\'hare'])`,
+    String.raw`!(request.namespace in ['kube-system', 'kube-public', 'kube-node-lease', 'isthmus-system', 'isthmus-hub', 'o\'hare'])`,
   );
 });
 
