@@ -176,6 +176,7 @@ async function loseWest(scene: Scene): Promise<void> {
     `After ${took} nobody is sent to west any more. ${total.get(FAILED) ?? 0} requests failed until then. Now:`,
   );
   await scene.sayCounts();
+  await scene.untilNoticed("lost");
   stage.suggest(
     kubectl(edge, `get endpointslices -n ${SHOP}`),
     `${kubectl(west, "get pods -A")}   # nobody answers`,
