@@ -4,6 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { parseAllDocuments } from "yaml";
+import type { KubeObject } from "../src/api/object.ts";
 import { EmbeddedCluster } from "../src/embedded/cluster.ts";
 import { serveCluster } from "../src/embedded/server.ts";
 import { systemClock as clock, systemRandom as random } from "../src/kube/clock.ts";
@@ -27,6 +28,18 @@ test("print shows what install would apply, by the same flags", async () => {
       handmadeImports: "deny",
     }),
   );
+});
+
+test("with -o yaml install and remove print what they would apply and delete, and ask no cluster", async () => {
+  const nowhere = ["-o", "yaml", "--kubeconfig", "nowhere.yaml"];
+  const printedBy = async (verb: string): Promise<readonly KubeObject[]> => {
+    const text = await mustRun(["policy", verb, ...nowhere]);
+    return parseAllDocuments(text).map((document) => document.toJS() as KubeObject);
+  };
+  expect(await printedBy("install")).toEqual(renderClusterPolicies());
+  const nameOf = ({ kind, metadata }: KubeObject): string => `${kind} ${metadata.name}`;
+  const doomed = (await printedBy("remove")).map(nameOf).toSorted();
+  expect(doomed).toEqual(renderClusterPolicies().map(nameOf).toSorted());
 });
 
 test("a cluster without policies is told from one that refuses, and has none to remove", async () => {

@@ -10,7 +10,7 @@ import type { HandmadeImports } from "../policy/imports.ts";
 import { isStoreError } from "../ports/store.ts";
 import { type ClusterFlags, withClusters } from "./cluster.ts";
 import type { CliContext } from "./context.ts";
-import { countKinds, printPlaced, printYaml } from "./output.ts";
+import { countKinds, printPlaced, printYaml, renderDoomed } from "./output.ts";
 
 export interface PolicyFlags {
   readonly controllerUser: readonly string[];
@@ -20,14 +20,22 @@ export interface PolicyFlags {
   readonly handMadeImports: HandmadeImports;
 }
 
+export interface ChangeFlags extends ClusterFlags {
+  readonly output?: "yaml";
+}
+
 export function printPolicies(context: CliContext, flags: PolicyFlags): void {
   printYaml(context, "In each member cluster: isthmus policy install.", renderFrom(flags));
 }
 
 export async function installPolicies(
   context: CliContext,
-  flags: PolicyFlags & ClusterFlags,
+  flags: PolicyFlags & ChangeFlags,
 ): Promise<void> {
+  if (flags.output === "yaml") {
+    printPolicies(context, flags);
+    return;
+  }
   const manifests = renderFrom(flags).map((object) => ({ resource: resourceOf(object), object }));
   await withClusters(context, async (clusters) => {
     const { store } = clusters.open(flags);
@@ -36,7 +44,12 @@ export async function installPolicies(
   });
 }
 
-export async function removePolicies(context: CliContext, flags: ClusterFlags): Promise<void> {
+export async function removePolicies(context: CliContext, flags: ChangeFlags): Promise<void> {
+  if (flags.output === "yaml") {
+    const doomed = renderDoomed(renderClusterPolicyRemoval());
+    printYaml(context, "For kubectl delete --ignore-not-found: isthmus policy remove.", doomed);
+    return;
+  }
   await withClusters(context, async (clusters) => {
     const { store } = clusters.open(flags);
     const removed = await removeInOrder(store, renderClusterPolicyRemoval(), context.signal);

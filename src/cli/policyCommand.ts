@@ -3,9 +3,9 @@
 import { type Command, Option } from "commander";
 import { HANDMADE_IMPORTS } from "../policy/imports.ts";
 import type { CliContext } from "./context.ts";
-import type { ClusterFlags } from "./cluster.ts";
-import type { PolicyFlags } from "./policy.ts";
+import type { ChangeFlags, PolicyFlags } from "./policy.ts";
 import { collect } from "./repeated.ts";
+import { yamlOption } from "./sourceFlags.ts";
 
 export function addPolicyCommands(program: Command, context: CliContext): void {
   const policy = program
@@ -19,13 +19,15 @@ export function addPolicyCommands(program: Command, context: CliContext): void {
     });
   withContent(withCluster(policy.command("install")))
     .description("install them, or bring them in line with the flags")
-    .action(async (flags: PolicyFlags & ClusterFlags) => {
+    .addOption(yamlOption())
+    .action(async (flags: PolicyFlags & ChangeFlags) => {
       const { installPolicies } = await import("./policy.ts");
       await installPolicies(context, flags);
     });
   withCluster(policy.command("remove"))
     .description("remove them; what they protected stays as it is")
-    .action(async (flags: ClusterFlags) => {
+    .addOption(yamlOption("print what it would delete, and change nothing"))
+    .action(async (flags: ChangeFlags) => {
       const { removePolicies } = await import("./policy.ts");
       await removePolicies(context, flags);
     });
