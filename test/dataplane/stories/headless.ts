@@ -4,11 +4,12 @@
 
 import { expect } from "vitest";
 import { POD } from "../../../src/api/builtin.ts";
+import { eventually } from "../../scenarios/poll.ts";
 import { addressesOf, isAnsweredBy, over, podsOf } from "../measured.ts";
 import type { MemberName } from "../plan.ts";
 import { serveNames } from "../names.ts";
 import { PORTS } from "../programs/ports.ts";
-import type { Shop } from "../shop.ts";
+import { LIMIT_MS, type Shop } from "../shop.ts";
 import type { Stream } from "../stream.ts";
 import type { CallerOptions } from "../traffic.ts";
 
@@ -34,7 +35,13 @@ export async function headless(shop: Shop): Promise<undefined> {
   ]);
   await shop.leadsTo("web", SOURCES);
   for (const id of ["east", ...SOURCES] as const) {
-    expect((await shop.serviceImport(id, "web"))?.spec).toMatchObject({ type: "Headless" });
+    // An import comes after its slices.
+    await eventually(
+      `web is headless in ${id}`,
+      async () =>
+        expect((await shop.serviceImport(id, "web"))?.spec).toMatchObject({ type: "Headless" }),
+      LIMIT_MS,
+    );
   }
   const resolvers = [{}, { dns: ours }] as const;
   const groups = await Promise.all(resolvers.map((resolver) => callEach(shop, resolver)));
