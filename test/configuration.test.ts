@@ -259,3 +259,14 @@ describe.each(CONFIGURABLE)("of the settings of %s", (name) => {
     for (const [key, schema] of settings) expect(out).toContain(`  ${flagOf(key, schema)} `);
   });
 });
+
+test("whatever is called an address is judged as one before anything starts, of every command", () => {
+  const faults = CONFIGURABLE.flatMap((command) =>
+    Object.keys(settingsOf(command))
+      .filter((key) => /^(?:address|.+Address)$/.test(key) && key !== "nsAddress")
+      .map((key) => [`${command}.${key}`, findFault(command, key, "9402")?.what]),
+  );
+  expect(faults.map(([path]) => path)).toContain("central.metricsAddress");
+  for (const [path, what] of faults)
+    expect([path, what]).toEqual([path, '"9402" is no address to listen on']);
+});

@@ -130,7 +130,7 @@ type Explanation = Pick<Mistake, "what" | "fix">;
 function explainSection(name: string): Explanation {
   const owners = CONFIGURABLE.filter((command) => Object.hasOwn(settingsOf(command), name));
   if (owners.length > 0) {
-    return { what: "it stands at the top", fix: `Put it below ${joinWords(owners, "or")}.` };
+    return { what: "it stands at the top", fix: `Put it below ${joinWords(owners)}.` };
   }
   return { what: "there is no such command", fix: suggestName(name, CONFIGURABLE) };
 }
@@ -141,7 +141,7 @@ function explainKey(command: Configurable, key: string): Explanation {
 }
 
 /** "a, b or c". */
-export function joinWords(words: readonly string[], last: "and" | "or"): string {
+export function joinWords(words: readonly string[]): string {
   const [end = "", ...before] = words.toReversed();
-  return before.length === 0 ? end : `${before.toReversed().join(", ")} ${last} ${end}`;
+  return before.length === 0 ? end : `${before.toReversed().join(", ")} or ${end}`;
 }

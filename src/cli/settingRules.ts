@@ -25,7 +25,7 @@ const READERS: {
   };
 } = {
   agent: { metricsAddress: parseAddress, dashboardAddress: parseAddress },
-  central: { dashboardAddress: parseAddress },
+  central: { metricsAddress: parseAddress, dashboardAddress: parseAddress },
   dns: {
     listen: parseListen,
     metricsAddress: parseAddress,
@@ -74,12 +74,12 @@ export function requireGuarded(address: string, tokenFile: string | undefined): 
 
 function describeTaken(schema: SettingSchema): string {
   const { type, enum: choices, anyOf, minimum, maximum, minItems, maxItems } = schema;
-  if (choices !== undefined) return joinWords(choices, "or");
+  if (choices !== undefined) return joinWords(choices);
   if (anyOf !== undefined) {
     const ways = anyOf.map((way) =>
       way.const === undefined ? describeTaken(way) : `"${way.const}"`,
     );
-    return joinWords(ways, "or");
+    return joinWords(ways);
   }
   switch (type) {
     case "integer":
