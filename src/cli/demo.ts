@@ -37,6 +37,8 @@ export async function runDemo(context: CliContext, options: DemoOptions): Promis
     const { url } = dashboard;
     undo.push(() => dashboard.close());
     out(`Watch it in a browser, if you like: ${cyan(url)}`);
+    // Its time line tells of what it saw coming.
+    await stage.until("the dashboard has read all clusters", async () => dashboard.feed.isRead());
     const explain = options.hasExplain ? renderExplain(context, world) : undefined;
     const untilNoticed = (kind: TimelineEvent["kind"]): Promise<void> =>
       stage.until(`the dashboard tells of "${kind}"`, async () => {

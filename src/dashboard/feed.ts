@@ -35,8 +35,8 @@ export interface FeedOptions extends Sources {
 }
 
 export interface RunningFeed extends Feed {
-  /** Resolves once all clusters have been asked. */
-  whenSynced(): Promise<void>;
+  /** All clusters have been read: what happens from now on is news. */
+  isRead(): boolean;
   stop(): Promise<void>;
 }
 
@@ -68,12 +68,12 @@ export function startFeed(options: FeedOptions): RunningFeed {
   let hubTold: DashboardState["hub"];
   let version = 0;
   let isSynced = false;
+  let isWhole = false;
   let nextEvent = 1;
   let toldAtMs = -Infinity;
   let timer: Timer | undefined;
   let isStopped = false;
   let whole: { readonly state: DashboardState; readonly atMs: number } | undefined;
-  let waiting: (() => void)[] = [];
 
   const gathering = startGathering({
     ...options,
@@ -134,8 +134,8 @@ export function startFeed(options: FeedOptions): RunningFeed {
       .join();
     // How a row reads depends on how its clusters are judged, and on what is known of them.
     if (judged !== judgedBefore && !isFirst) for (const key of rows.keys()) dirty.add(key);
-    const isWhole = listed.every(({ feed }) => feed?.isRead() === true);
-    const changed = isSynced ? review(listed, isWhole) : NOTHING;
+    isWhole = listed.every(({ feed }) => feed?.isRead() === true);
+    const changed = isSynced ? review(listed) : NOTHING;
     const happened = isFirst
       ? []
       : findHappenings(
@@ -150,14 +150,10 @@ export function startFeed(options: FeedOptions): RunningFeed {
       happened,
       wasSynced: !isFirst,
     });
-    if (isFirst && isSynced) {
-      for (const resolve of waiting) resolve();
-      waiting = [];
-    }
   }
 
   /** Rows that differ from what was told, before and after. */
-  function review(listed: readonly Listed[], isWhole: boolean): Reviewed {
+  function review(listed: readonly Listed[]): Reviewed {
     const was = new Map<ServiceKey, ServiceState | undefined>();
     const now = new Map<ServiceKey, ServiceState | undefined>();
     for (const key of dirty) {
@@ -254,10 +250,7 @@ export function startFeed(options: FeedOptions): RunningFeed {
       return () => listeners.delete(listener);
     },
     explain: (service, signal) => gathering.explain(service, signal),
-    whenSynced() {
-      if (isSynced) return Promise.resolve();
-      return new Promise((resolve) => waiting.push(resolve));
-    },
+    isRead: () => isSynced && isWhole,
     async stop() {
       isStopped = true;
       next.cancel();

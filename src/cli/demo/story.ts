@@ -98,6 +98,7 @@ async function exportFromEast(scene: Scene): Promise<string> {
     `First "answered from another cluster": ${seconds(stage.elapsedMs())} after the demo started.`,
   );
   const virtualIp = await scene.virtualIp();
+  await scene.untilNoticed("exported");
   stage.suggest(
     kubectl(edge, "get serviceimports,endpointslices -A"),
     `dig +short @${edge.dns.host} -p ${edge.dns.port} ${CHECKOUT_NAME}`,
@@ -177,6 +178,7 @@ async function loseWest(scene: Scene): Promise<void> {
   );
   await scene.sayCounts();
   await scene.untilNoticed("lost");
+  await scene.untilNoticed("failover");
   stage.suggest(
     kubectl(edge, `get endpointslices -n ${SHOP}`),
     `${kubectl(west, "get pods -A")}   # nobody answers`,
