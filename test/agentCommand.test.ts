@@ -3,7 +3,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { LEASE, NAMESPACE, SECRET } from "../src/api/builtin.ts";
+import { CUSTOM_RESOURCE_DEFINITION, LEASE, NAMESPACE, SECRET } from "../src/api/builtin.ts";
 import { HUB_CRDS, MEMBER_CRDS } from "../src/api/crds.ts";
 import { type ClusterId, SYSTEM_NAMESPACE } from "../src/api/names.ts";
 import type { CliContext } from "../src/cli/context.ts";
@@ -28,6 +28,7 @@ const SHOP = "shop";
 interface LogLine {
   readonly msg: string;
   readonly metrics?: string;
+  readonly error?: string;
 }
 
 /** A command that runs until it is stopped. */
@@ -125,6 +126,7 @@ async function openFleet(...ids: readonly string[]) {
     });
     await cluster.client.delete(SECRET, HUB_SECRET);
     await cluster.client.create(SECRET, secret);
+    await installCrds({ store: cluster.client, crds: MEMBER_CRDS, clock: systemClock });
   };
   return { hub, members, start, enlist };
 }
@@ -135,12 +137,7 @@ describe("isthmus agent", () => {
     const [east, west] = members;
     for (const { cluster } of members) await enlist(cluster);
     const [eastern] = members.map(({ cluster }) => start(cluster));
-    await eventually("east installs the definitions", () =>
-      east!.site.offer("web", ["10.1.0.1"]).catch((error: unknown) => {
-        if (!String(error).includes("already exists")) throw error;
-        return east!.site.export("web");
-      }),
-    );
+    await east!.site.offer("web", ["10.1.0.1"]);
     await eventually("west imports it", () => expectUsable(west!.site, "web", ["10.1.0.1"]));
     await eventually("east is measured", async () => {
       const metrics = await eastern!.ask("/metrics");
@@ -157,10 +154,7 @@ describe("isthmus agent", () => {
   test("says in its metrics whose endpoints it does not take in, and why", async () => {
     const { members, start, enlist } = await openFleet("east", "west");
     const [east, west] = members;
-    for (const { cluster } of members) {
-      await installCrds({ store: cluster.client, crds: MEMBER_CRDS, clock: systemClock });
-      await enlist(cluster);
-    }
+    for (const { cluster } of members) await enlist(cluster);
     await west!.site.offer("web", ["10.2.0.1", "192.0.2.1"]);
     const [eastern] = members.map(({ cluster }) => start(cluster));
     await eventually("east imports the one", () => expectUsable(east!.site, "web", ["10.2.0.1"]));
@@ -180,6 +174,25 @@ describe("isthmus agent", () => {
     expect(run.lines.join("\n")).toContain("NotMember");
   });
 
+  test("in a cluster whose definitions were deleted says what to do, and goes on once it is done", async () => {
+    const { members, start, enlist } = await openFleet("east");
+    const { cluster, site } = members[0]!;
+    await enlist(cluster);
+    for (const { metadata } of MEMBER_CRDS) {
+      await cluster.client.delete(CUSTOM_RESOURCE_DEFINITION, { name: metadata.name! });
+    }
+    const run = start(cluster);
+    await eventually("it says so", () => {
+      const [line] = run.said("cluster cannot be worked on yet");
+      expect(line?.error).toBe(
+        'the cluster does not know ServiceExports: "isthmus crds install" adds what is missing',
+      );
+    });
+    await installCrds({ store: cluster.client, crds: MEMBER_CRDS, clock: systemClock });
+    await site.offer("web", ["10.1.0.1"]);
+    await eventually("it works", () => expectUsable(site, "web", ["10.1.0.1"]));
+  });
+
   test("waits for its own API server, and ends at once when it is told to", async () => {
     const { members, start, enlist } = await openFleet("east");
     const { cluster } = members[0]!;
@@ -197,9 +210,6 @@ describe("isthmus agent", () => {
   test("with a token that the hub refuses goes on by itself once somebody has joined again", async () => {
     const { members, start, enlist } = await openFleet("east", "west");
     const [east, west] = members;
-    for (const { cluster } of members) {
-      await installCrds({ store: cluster.client, crds: MEMBER_CRDS, clock: systemClock });
-    }
     await enlist(east!.cluster);
     await enlist(west!.cluster, "revoked");
     await east!.site.offer("web", ["10.1.0.1"]);

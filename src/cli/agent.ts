@@ -8,20 +8,18 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { SECRET } from "../api/builtin.ts";
-import { MEMBER_CRDS } from "../api/crds.ts";
 import { SERVICE_EXPORT, SERVICE_IMPORT } from "../api/mcs.ts";
 import type { Resource } from "../api/object.ts";
 import { Problem } from "../api/problem.ts";
 import type { Settings } from "../api/settings.ts";
 import { startAgent } from "../controllers/agent.ts";
-import { installCrds } from "../controllers/crd.ts";
 import { keepCredential } from "../controllers/credential.ts";
 import { createPolicy, type Policy } from "../core/policy.ts";
 import { HUB_SECRET, type HubCredential, parseCredential } from "../hub/credential.ts";
 import { createKubernetesHub } from "../hub/kubernetes.ts";
 import { AGENT_LEASE } from "../hub/local.ts";
 import { renderMemberTokenRequest } from "../hub/manifest/tokenrequest.ts";
-import { createClient, type KubeClient } from "../kube/client.ts";
+import { createClient } from "../kube/client.ts";
 import type { ClusterConfig, TokenSupply } from "../kube/connection.ts";
 import { describeFailure } from "../kube/failure.ts";
 import { requestToken } from "../kube/tokenrequest.ts";
@@ -132,7 +130,7 @@ async function work(context: CliContext, term: Term): Promise<void> {
     const contact = createContact({ store: far, clock });
     const hub = createKubernetesHub({ cluster, store: contact.store, clock, random, log });
     undo.push(() => hub.stop());
-    const prepare = (bound: AbortSignal): Promise<void> => prepareCluster(context, local, bound);
+    const prepare = (bound: AbortSignal): Promise<void> => requireDefinitions(local, bound);
     const parts = { cluster, store: local, hub, contact, policy, prepare };
     const agent = startAgent({ ...parts, clock, random, log });
     undo.push(() => agent.stop());
@@ -191,18 +189,17 @@ async function readSecret(store: Store, signal: AbortSignal): Promise<Credential
   return { ...parsed.value, token };
 }
 
-/** The agent's own role does not let it install definitions; `isthmus join` has. */
-async function prepareCluster(
-  { clock }: CliContext,
-  store: KubeClient,
-  signal: AbortSignal,
-): Promise<void> {
-  try {
-    await installCrds({ store, crds: MEMBER_CRDS, clock, signal });
-  } catch (error) {
-    if (!isStoreError(error, "Forbidden")) throw error;
-    const kinds: readonly Resource[] = [SERVICE_EXPORT, SERVICE_IMPORT];
-    for (const kind of kinds) await store.list(kind, { limit: 1, signal });
+/** `isthmus join` and the chart install definitions. The agent's own role does not let it, so it does not try. */
+async function requireDefinitions(store: Store, signal: AbortSignal): Promise<void> {
+  const kinds: readonly Resource[] = [SERVICE_EXPORT, SERVICE_IMPORT];
+  for (const kind of kinds) {
+    try {
+      await store.list(kind, { limit: 1, signal });
+    } catch (error) {
+      if (!isStoreError(error, "NotFound")) throw error;
+      const next = '"isthmus crds install" adds what is missing';
+      throw new Error(`the cluster does not know ${kind.kind}s: ${next}`, { cause: error });
+    }
   }
 }
 

@@ -13,7 +13,7 @@ import { unique } from "../contract/objects.ts";
 
 const RBAC = "rbac.authorization.k8s.io";
 
-interface ClusterRole extends KubeObject {
+export interface ClusterRole extends KubeObject {
   readonly rules: readonly {
     readonly apiGroups: readonly string[];
     readonly resources: readonly string[];
@@ -59,8 +59,8 @@ export function requireRole(name: string): ClusterRole {
 }
 
 /** As in "patch multicluster.x-k8s.io/serviceimports/status", sorted. */
-export function permissionsOf(role: ClusterRole): readonly string[] {
-  return role.rules
+export function permissionsOf({ rules }: Pick<ClusterRole, "rules">): readonly string[] {
+  return rules
     .flatMap(({ apiGroups, resources, verbs }) =>
       apiGroups.flatMap((group) =>
         resources.flatMap((resource) =>
@@ -99,6 +99,15 @@ export class Access {
   /** At the end, whoever made it. */
   removeNamespace(name: string): void {
     this.#undo.push(() => this.admin.delete(NAMESPACE, { name }));
+  }
+
+  /** A client that may do everywhere what these rules say and nothing else. Nobody else has a role of that name. */
+  async becomeOne(rules: ClusterRole["rules"]): Promise<KubeClient> {
+    const name = unique("rbac-");
+    this.#undo.push(() => this.admin.delete(CLUSTER_ROLE, { name }));
+    const { apiVersion, kind } = requireRole("isthmus-agent");
+    await this.admin.create(CLUSTER_ROLE, { apiVersion, kind, metadata: { name }, rules });
+    return this.become([name]);
   }
 
   /** A client that may do what the ClusterRoles say and nothing else: in one namespace, or everywhere. */

@@ -9,6 +9,8 @@ export interface FleetCluster {
   readonly id: string;
   /** As its users and administrators see it. */
   readonly store: Store;
+  /** As its agent sees it; absent: the same. */
+  readonly agentStore?: Store;
   readonly serviceCidrs: readonly string[];
 }
 

@@ -89,7 +89,7 @@ export async function openWorld(
     (cluster) =>
       new Site(
         cluster,
-        createLine(cluster.store, (name) => shown.has(name)),
+        createLine(cluster.agentStore ?? cluster.store, (name) => shown.has(name)),
         namespace,
       ),
   );
