@@ -1,20 +1,30 @@
 // The roles of examples/rbac.yaml on real API servers: each is enough for what it is for, and no more than that.
 
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
 import { MEMBER_CRDS } from "../src/api/crds.ts";
 import {
   CUSTOM_RESOURCE_DEFINITION,
   ENDPOINT_SLICE,
   NAMESPACE,
+  SECRET,
   SERVICE,
 } from "../src/api/builtin.ts";
 import { SERVICE_EXPORT, SERVICE_IMPORT } from "../src/api/mcs.ts";
-import { FIELD_MANAGER, KUBE_SERVICE_NAME_LABEL } from "../src/api/names.ts";
+import { type ClusterId, FIELD_MANAGER, KUBE_SERVICE_NAME_LABEL } from "../src/api/names.ts";
+import type { KubeObject } from "../src/api/object.ts";
+import { ROLE, type Role } from "../src/api/rbac.ts";
+import { createLog } from "../src/cli/log.ts";
 import { installCrds } from "../src/controllers/crd.ts";
+import { keepCredential } from "../src/controllers/credential.ts";
+import { HUB_SECRET, parseCredential, renderCredential } from "../src/hub/credential.ts";
+import { AGENT_LEASE, renderAgentAccess } from "../src/hub/local.ts";
 import type { KubeClient } from "../src/kube/client.ts";
-import { systemClock } from "../src/kube/clock.ts";
+import { systemClock, systemRandom } from "../src/kube/clock.ts";
+import type { Store } from "../src/ports/store.ts";
+import { runElected } from "../src/runtime/leader.ts";
 import { unique } from "./contract/objects.ts";
 import { Access, permissionsOf, requireRole } from "./rbac/access.ts";
+import { createRecorder } from "./rbac/recorder.ts";
 import { type Member, runAs } from "./rbac/story.ts";
 import { anEndpoint, anExport, anImport, aSlice, HEADLESS, HTTP } from "./scenarios/objects.ts";
 import { expectAbsent, expectUsable } from "./scenarios/outcome.ts";
@@ -124,6 +134,66 @@ describe("central", () => {
     );
   });
 });
+
+describe("the agent", () => {
+  test("R70: with its Role in its own namespace it leads and keeps its credential, and leaves no verb of it unused", async () => {
+    const namespace = await access.createNamespace();
+    const { rules } = renderAgentAccess().find(({ resource }) => resource === ROLE)!.object as Role;
+    const client = await access.becomeOne(rules, namespace);
+    const credential = {
+      cluster: "east" as ClusterId,
+      server: "https://hub.example.com:6443",
+      claim: "0".repeat(64),
+      // Made in 1970: it is renewed at once.
+      token: `e30.${Buffer.from('{"iat":0}').toString("base64url")}.signature`,
+    };
+    const secret = renderCredential(credential);
+    const { metadata } = secret;
+    await access.admin.create(SECRET, { ...secret, metadata: { ...metadata, namespace } });
+    await eventually("the Role is in force", () =>
+      client.get(SECRET, { ...HUB_SECRET, namespace }),
+    );
+    const recorder = createRecorder(client);
+    const store = moveTo(namespace, recorder.store);
+    const log = createLog("error", () => {});
+    const parts = { store, clock: systemClock, random: systemRandom, log };
+    const keeper = keepCredential({
+      ...parts,
+      credential,
+      requestToken: async () => "second",
+      onMoved: () => {},
+    });
+    onTestFinished(() => keeper.stop());
+    await eventually("a new token is written back", async () => {
+      const parsed = parseCredential((await store.get(SECRET, HUB_SECRET))!);
+      expect(parsed).toMatchObject({ ok: true, value: { token: "second" } });
+    });
+
+    const stopping = new AbortController();
+    const election = { ...parts, lease: AGENT_LEASE, identity: "one" };
+    await runElected(election, async () => stopping.abort(), stopping.signal);
+    expect(recorder.refusals()).toEqual([]);
+    expect(recorder.used()).toEqual(permissionsOf({ rules }));
+  });
+});
+
+/** What is asked of the agent's namespace is asked of another. */
+function moveTo(namespace: string, store: Store): Store {
+  const move = <T extends { readonly namespace?: string }>(place: T): T => ({
+    ...place,
+    namespace,
+  });
+  const moveObject = <T extends KubeObject>(object: T): T => ({
+    ...object,
+    metadata: move(object.metadata),
+  });
+  return {
+    ...store,
+    get: (resource, ref, options) => store.get(resource, move(ref), options),
+    create: (resource, object, options) => store.create(resource, moveObject(object), options),
+    replace: (resource, object, options) => store.replace(resource, moveObject(object), options),
+  };
+}
 
 /** From the first export to the last one's end, with everything between that makes central write. */
 async function liveThrough(sites: readonly Site[]): Promise<void> {

@@ -67,7 +67,7 @@ function findRefusals(bed: Bed): readonly string[] {
     bed.hubStarts.some(({ fromMs, toMs }) => atMs >= fromMs && atMs <= toMs);
   return [bed.hub, ...bed.members.map(({ cluster }) => cluster)].flatMap((server) =>
     readAudit(server.auditPath)
-      .filter(({ code, user, resource }) => code === 403 && isAgent(user) && !isTried(resource))
+      .filter(({ code, user }) => code === 403 && isAgent(user))
       .filter((asked) => server !== bed.hub || !isStarting(asked))
       .map(({ verb, resource, uri }) => `${server.name}: ${verb} ${resource} (${uri})`),
   );
@@ -76,11 +76,6 @@ function findRefusals(bed: Bed): readonly string[] {
 /** Join tokens are refused now and then while the hub's policies have not seen them yet. */
 function isAgent(user: string): boolean {
   return !user.startsWith(`system:serviceaccount:${HUB_NAMESPACE}:`);
-}
-
-/** Who may not install definitions finds that out by trying, and goes on with those that are there. */
-function isTried(resource: string): boolean {
-  return resource === "apiextensions.k8s.io/customresourcedefinitions";
 }
 
 function namesOf(items: readonly KubeObject[]): readonly string[] {

@@ -101,13 +101,13 @@ export class Access {
     this.#undo.push(() => this.admin.delete(NAMESPACE, { name }));
   }
 
-  /** A client that may do everywhere what these rules say and nothing else. Nobody else has a role of that name. */
-  async becomeOne(rules: ClusterRole["rules"]): Promise<KubeClient> {
+  /** A client that may do what these rules say and nothing else: in one namespace, or everywhere. */
+  async becomeOne(rules: ClusterRole["rules"], namespace?: string): Promise<KubeClient> {
     const name = unique("rbac-");
     this.#undo.push(() => this.admin.delete(CLUSTER_ROLE, { name }));
     const { apiVersion, kind } = requireRole("isthmus-agent");
     await this.admin.create(CLUSTER_ROLE, { apiVersion, kind, metadata: { name }, rules });
-    return this.become([name]);
+    return this.become([name], namespace);
   }
 
   /** A client that may do what the ClusterRoles say and nothing else: in one namespace, or everywhere. */
