@@ -37,14 +37,14 @@ class Run {
   readonly exit: Promise<number>;
   readonly #stop = new AbortController();
 
-  constructor(args: readonly string[], home: string) {
+  constructor(args: readonly string[], home: string, env: CliContext["env"] = {}) {
     const context: CliContext = {
       out: (line) => this.lines.push(line),
       error: (line) => this.lines.push(line),
       input: () => Promise.resolve(""),
       color: false,
       interactive: false,
-      env: {},
+      env,
       home,
       clock: systemClock,
       random: systemRandom,
@@ -108,8 +108,8 @@ async function openFleet(...ids: readonly string[]) {
     const site = new Site({ id, store: cluster.client, serviceCidrs: [] }, line, SHOP);
     members.push({ cluster, site });
   }
-  const start = (cluster: RunningCluster): Run => {
-    const run = new Run(["agent", "--kubeconfig", cluster.kubeconfigPath], home);
+  const start = (cluster: RunningCluster, env: CliContext["env"] = {}): Run => {
+    const run = new Run(["agent", "--kubeconfig", cluster.kubeconfigPath], home, env);
     onTestFinished(async () => void (await run.stop()));
     return run;
   };
@@ -191,6 +191,36 @@ describe("isthmus agent", () => {
     await installCrds({ store: cluster.client, crds: MEMBER_CRDS, clock: systemClock });
     await site.offer("web", ["10.1.0.1"]);
     await eventually("it works", () => expectUsable(site, "web", ["10.1.0.1"]));
+  });
+
+  test("in a pod of a cluster that has not joined waits, says so once and in its readiness, and works when it has", async () => {
+    const { members, start, enlist } = await openFleet("east");
+    const { cluster } = members[0]!;
+    const run = start(cluster, { KUBERNETES_SERVICE_HOST: "10.96.0.1" });
+    await eventually("it says what it waits for", async () => {
+      expect(await run.ask("/readyz")).toMatch(
+        /^The agent waits: this cluster has not joined a hub: .*"isthmus join"/u,
+      );
+    });
+    expect(await run.ask("/healthz")).toBe("ok\n");
+    await enlist(cluster, "");
+    await eventually("it sees a join that was not finished", async () => {
+      expect(await run.ask("/readyz")).toContain("has not finished joining");
+    });
+    expect(run.said("agent waits").length).toBe(2);
+    await enlist(cluster);
+    await eventually("it leads", async () => {
+      expect(await run.ask("/metrics")).toContain("isthmus_leader 1\n");
+    });
+    await eventually("it is ready", async () => expect(await run.ask("/readyz")).toBe("ok\n"));
+    expect(await run.stop()).toBe(0);
+  });
+
+  test("in a pod of a cluster that has not joined ends at once when it is told to", async () => {
+    const { members, start } = await openFleet("east");
+    const run = start(members[0]!.cluster, { KUBERNETES_SERVICE_HOST: "10.96.0.1" });
+    await eventually("it waits", () => expect(run.said("agent waits").length).toBe(1));
+    expect(await run.stop()).toBe(0);
   });
 
   test("waits for its own API server, and ends at once when it is told to", async () => {

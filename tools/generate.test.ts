@@ -8,6 +8,7 @@ import { CRDS } from "../src/api/crds.ts";
 import { ISTHMUS_RELEASE } from "../src/api/isthmus.ts";
 import { findCrdReleaseOwner, ISTHMUS_GROUP } from "../src/api/names.ts";
 import { readAsset } from "../src/dashboard/assets.ts";
+import { CHART_TEMPLATES, renderChartFiles } from "./chart.ts";
 import { CRD_FOLDER, renderCrdFiles } from "./generate.ts";
 import { PAGE_FILE, renderPage } from "./page.ts";
 import {
@@ -16,6 +17,7 @@ import {
   SETTINGS_PAGE,
   SETTINGS_SCHEMA_FILE,
 } from "./settings.ts";
+import { renderValuesSchema, VALUES_SCHEMA_FILE } from "./values.ts";
 
 const files = renderCrdFiles();
 
@@ -26,6 +28,16 @@ test("crds/ holds one file per CRD and nothing else", () => {
 
 test.each([...files])("crds/%s is what `npm run generate` writes now", (name, content) => {
   expect(readFileSync(join(CRD_FOLDER, name), "utf8")).toBe(content);
+});
+
+test("the chart's generated templates are what `npm run generate` writes now, and nothing else", () => {
+  const names = readdirSync(CHART_TEMPLATES);
+  const there = names.map((name) => [name, readFileSync(join(CHART_TEMPLATES, name), "utf8")]);
+  expect(Object.fromEntries(there)).toEqual(Object.fromEntries(renderChartFiles()));
+});
+
+test("the schema of the chart's values is what `npm run generate` writes now", () => {
+  expect(readFileSync(VALUES_SCHEMA_FILE, "utf8")).toBe(renderValuesSchema());
 });
 
 test("the dashboard's page is what `npm run generate` writes now", async () => {

@@ -1,5 +1,6 @@
-// `npm run generate`: from the schemas in src/api to crds/*.yaml, to the tables of settings in the docs and to the schema of configuration
-// files, and from src/dashboard/page to the one file that the dashboard is served from. A test fails while a file is stale.
+// `npm run generate`: from the schemas in src/api to crds/*.yaml, to the tables of settings in the docs, to the schemas of configuration
+// files and of the chart's values; from what the commands write to the chart's templates for the same; and from src/dashboard/page to the one
+// file that the dashboard is served from. A test fails while a file is stale.
 
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -7,6 +8,7 @@ import { fileURLToPath } from "node:url";
 
 import { CRDS } from "../src/api/crds.ts";
 import { crdFileName, renderCrdYaml } from "../src/api/yaml.ts";
+import { CHART_TEMPLATES, renderChartFiles } from "./chart.ts";
 import { PAGE_FILE, renderPage } from "./page.ts";
 import {
   renderSettingsPage,
@@ -14,6 +16,7 @@ import {
   SETTINGS_PAGE,
   SETTINGS_SCHEMA_FILE,
 } from "./settings.ts";
+import { renderValuesSchema, VALUES_SCHEMA_FILE } from "./values.ts";
 
 export const CRD_FOLDER = fileURLToPath(new URL("../crds/", import.meta.url));
 
@@ -25,20 +28,22 @@ export function renderCrdFiles(): ReadonlyMap<string, string> {
 }
 
 async function main(): Promise<void> {
-  const files = renderCrdFiles();
-  mkdirSync(CRD_FOLDER, { recursive: true });
-  for (const name of readdirSync(CRD_FOLDER)) {
-    if (name.endsWith(".yaml") && !files.has(name)) {
-      rmSync(join(CRD_FOLDER, name));
-    }
-  }
-  for (const [name, content] of files) {
-    writeFileSync(join(CRD_FOLDER, name), content);
-  }
+  writeFolder(CRD_FOLDER, renderCrdFiles());
+  writeFolder(CHART_TEMPLATES, renderChartFiles());
   writeFileSync(PAGE_FILE, await renderPage());
   writeFileSync(SETTINGS_PAGE, renderSettingsPage(readFileSync(SETTINGS_PAGE, "utf8")));
   mkdirSync(dirname(SETTINGS_SCHEMA_FILE), { recursive: true });
   writeFileSync(SETTINGS_SCHEMA_FILE, renderSettingsSchema());
+  writeFileSync(VALUES_SCHEMA_FILE, renderValuesSchema());
+}
+
+/** These files and no other. */
+function writeFolder(folder: string, files: ReadonlyMap<string, string>): void {
+  mkdirSync(folder, { recursive: true });
+  for (const name of readdirSync(folder)) {
+    if (name.endsWith(".yaml") && !files.has(name)) rmSync(join(folder, name));
+  }
+  for (const [name, content] of files) writeFileSync(join(folder, name), content);
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -10,7 +10,7 @@ import { hostname } from "node:os";
 import { SECRET } from "../api/builtin.ts";
 import { SERVICE_EXPORT, SERVICE_IMPORT } from "../api/mcs.ts";
 import type { Resource } from "../api/object.ts";
-import { Problem } from "../api/problem.ts";
+import { isProblem, Problem } from "../api/problem.ts";
 import type { Settings } from "../api/settings.ts";
 import { startAgent } from "../controllers/agent.ts";
 import { keepCredential } from "../controllers/credential.ts";
@@ -23,6 +23,7 @@ import { createClient } from "../kube/client.ts";
 import type { ClusterConfig, TokenSupply } from "../kube/connection.ts";
 import { describeFailure } from "../kube/failure.ts";
 import { requestToken } from "../kube/tokenrequest.ts";
+import { sleep } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
 import { isStoreError, type Store } from "../ports/store.ts";
 import { createContact } from "../runtime/contact.ts";
@@ -38,6 +39,8 @@ import type { ProcessState } from "./registry.ts";
 type Credential = HubCredential & { readonly token: string };
 
 const USER_AGENT = "isthmus-agent";
+/** How soon somebody who has joined sees it work. */
+const MEMBERSHIP_POLL_MS = 5_000;
 
 export async function runAgent(
   context: CliContext,
@@ -63,7 +66,7 @@ export async function runAgent(
     const dashboard = await openBeside(context, flags, page);
     undo.push(() => dashboard.close());
     // Before anything else: who runs it in a cluster that has not joined learns it from each replica.
-    await readCredential(context, { store: client, log, signal });
+    await awaitMembership(context, { store: client, log, state });
     const identity = `${hostname()}_${randomUUID()}`;
     state.unready = "It is not known yet whether another agent works.";
     const onStandingBy = (): void => {
@@ -83,6 +86,29 @@ export async function runAgent(
     await listener.close();
   }
   log.info("agent stops");
+}
+
+/** A pod cannot tell its user why it ends, and may have been installed before the cluster joined: it says so, and waits. */
+async function awaitMembership(
+  context: CliContext,
+  options: { readonly store: Store; readonly log: Log; readonly state: ProcessState },
+): Promise<void> {
+  const { clock, env, signal } = context;
+  const { log, state } = options;
+  const isInPod = (env["KUBERNETES_SERVICE_HOST"] ?? "") !== "";
+  for (let told = ""; ; ) {
+    try {
+      await readCredential(context, { ...options, signal });
+      return;
+    } catch (error) {
+      if (!isInPod || !isProblem(error, "NotMember")) throw error;
+      const hint = 'Run "isthmus join": the agent goes on by itself.';
+      state.unready = `The agent waits: ${error.message}. ${hint}`;
+      if (error.message !== told) log.warn("agent waits", { error, hint });
+      told = error.message;
+      await sleep(clock, MEMBERSHIP_POLL_MS, signal);
+    }
+  }
 }
 
 interface Term {

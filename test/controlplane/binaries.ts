@@ -89,6 +89,22 @@ export async function requireCoreDns(options: BinariesOptions = {}): Promise<str
   return join(folder, "coredns");
 }
 
+/** The same: a cache entry of its own. */
+export async function requireHelm(options: BinariesOptions = {}): Promise<string> {
+  const { env = process.env, report = () => {} } = options;
+  const assets = env["KUBEBUILDER_ASSETS"];
+  const given = assets ? join(assets, "helm") : undefined;
+  if (given !== undefined && (await isExecutable(given))) return given;
+  const go = await requireGo(env, {
+    whose: "The tests that render and install the chart",
+    place: "a helm where KUBEBUILDER_ASSETS points",
+    ways: "put Go 1.26 or newer on the PATH, or set KUBEBUILDER_ASSETS to a folder with kube-apiserver, etcd and helm",
+  });
+  const modules = [{ folder: join(MODULES_FOLDER, "helm"), binaries: ["helm"], ldflags: "-s -w" }];
+  const { folder } = await buildOnce({ go, modules, cacheRoot: findCache(env), report, pause });
+  return join(folder, "helm");
+}
+
 function findCache(env: Readonly<Record<string, string | undefined>>): string {
   return join(env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "isthmus/controlplane");
 }

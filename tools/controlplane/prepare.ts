@@ -1,6 +1,6 @@
 // First step of the tests: makes sure that a real control plane is at hand, says which, or says in one sentence what is missing.
 
-import { requireBinaries, requireCoreDns } from "../../test/controlplane/binaries.ts";
+import { requireBinaries, requireCoreDns, requireHelm } from "../../test/controlplane/binaries.ts";
 
 const started = performance.now();
 
@@ -8,6 +8,7 @@ try {
   const report = (line: string): void => write(process.stdout, line);
   const binaries = await requireBinaries({ report });
   await requireCoreDns({ report });
+  await requireHelm({ report });
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
   write(
     process.stdout,
