@@ -12,6 +12,20 @@ export interface CommandRun {
   readonly err: string;
 }
 
+/** Somebody without a terminal, who reads nothing of what is printed. */
+export const silentContext: CliContext = {
+  out: () => {},
+  error: () => {},
+  input: () => Promise.resolve(""),
+  color: false,
+  interactive: false,
+  env: {},
+  home: tmpdir(),
+  clock: systemClock,
+  random: systemRandom,
+  signal: new AbortController().signal,
+};
+
 export async function runCommand(
   args: readonly string[],
   fields: Partial<CliContext> = {},
@@ -19,15 +33,9 @@ export async function runCommand(
   const out: string[] = [];
   const err: string[] = [];
   const code = await runCli(args, {
+    ...silentContext,
     out: (line) => out.push(line),
     error: (line) => err.push(line),
-    input: () => Promise.resolve(""),
-    color: false,
-    interactive: false,
-    env: {},
-    home: tmpdir(),
-    clock: systemClock,
-    random: systemRandom,
     signal: new AbortController().signal,
     ...fields,
   });

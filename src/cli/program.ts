@@ -44,7 +44,8 @@ function refuseStrangeHelp(program: Command, [help, wanted = ""]: readonly strin
   program.error(`error: unknown command '${plain(wanted)}'`);
 }
 
-function createProgram(context: CliContext): Command {
+/** Exported for the test that holds the docs to it: nothing runs before it parses. */
+export function createProgram(context: CliContext): Command {
   const program = new Command(context.name ?? "isthmus")
     .description("Multi-Cluster Services for Kubernetes, on any CNI")
     .version(VERSION, "-V, --version", "print the version")
