@@ -31,36 +31,19 @@ seccompProfile:
   type: RuntimeDefault
 {{- end }}
 
-{{- /* Where pods run: list of the root, and the values of the one in question. */ -}}
+{{- /* Where pods run: the component, and its values. Pods of one component keep apart from each other. */ -}}
 {{- define "isthmus.scheduling" -}}
-{{- $component := index . 0 -}}
+{{- $selector := dict "matchLabels" (include "isthmus.selector" (index . 0) | fromYaml) -}}
 {{- $values := index . 1 -}}
-{{- with $values.priorityClassName }}
-priorityClassName: {{ . }}
-{{- end }}
-{{- with $values.nodeSelector }}
-nodeSelector:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- with $values.tolerations }}
-tolerations:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- with $values.affinity }}
-affinity:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- with $values.topologySpreadConstraints }}
-topologySpreadConstraints:
-  {{- range . }}
-  - {{- toYaml . | nindent 4 }}
-    {{- if not .labelSelector }}
-    labelSelector:
-      matchLabels:
-        {{- include "isthmus.selector" $component | nindent 8 }}
-    {{- end }}
-  {{- end }}
-{{- end }}
+{{- $pod := dict -}}
+{{- range list "affinity" "nodeSelector" "priorityClassName" "tolerations" -}}
+{{- if get $values . }}{{ $_ := set $pod . (get $values .) }}{{ end -}}
+{{- end -}}
+{{- range $values.topologySpreadConstraints -}}
+{{- $constraint := merge (deepCopy .) (dict "labelSelector" $selector) -}}
+{{- $_ := set $pod "topologySpreadConstraints" (append (get $pod "topologySpreadConstraints" | default list) $constraint) -}}
+{{- end -}}
+{{- if $pod }}{{ toYaml $pod }}{{ end -}}
 {{- end }}
 
 {{- define "isthmus.selector" -}}
