@@ -92,11 +92,6 @@ export class Helm {
   async renderObjects(values: Values): Promise<readonly KubeObject[]> {
     return parseObjects(await this.render(values));
   }
-
-  /** Adds what every command on a release needs. */
-  release(verb: string, values: Values): Promise<string> {
-    return this.run([verb, "isthmus", CHART, ...SYSTEM, "--wait=false"], values);
-  }
 }
 
 export function parseObjects(text: string): readonly KubeObject[] {

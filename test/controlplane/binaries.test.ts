@@ -15,7 +15,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { BinariesError, requireBinaries, requireCoreDns, requireKubectl } from "./binaries.ts";
+import {
+  BinariesError,
+  requireBinaries,
+  requireCoreDns,
+  requireHelm,
+  requireKubectl,
+} from "./binaries.ts";
 import { buildOnce, type BuildOptions } from "./build.ts";
 
 const PREPARE = fileURLToPath(new URL("../../tools/controlplane/prepare.ts", import.meta.url));
@@ -132,6 +138,15 @@ test("a CoreDNS beside the servers that KUBEBUILDER_ASSETS names is used; withou
   );
   const coredns = script(join(folder, "coredns"), "");
   expect(await requireCoreDns({ env })).toBe(coredns);
+});
+
+test("a Helm beside the servers that KUBEBUILDER_ASSETS names is used; without one and without Go a sentence names both ways", async () => {
+  const env = { KUBEBUILDER_ASSETS: folder, PATH: "/nowhere" };
+  await expect(requireHelm({ env })).rejects.toThrow(
+    /^[^.\n]*neither Go nor a helm where KUBEBUILDER_ASSETS points: put Go 1\.26[^\n]*\.$/u,
+  );
+  const helm = script(join(folder, "helm"), "");
+  expect(await requireHelm({ env })).toBe(helm);
 });
 
 test("a second build of the same versions takes the first one's from the cache", async () => {
