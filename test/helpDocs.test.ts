@@ -45,8 +45,10 @@ function commandsIn({ text }: Page): readonly string[] {
       name === "demo" ? "isthmus demo" : name,
     );
     const found = /(?:^|[\s;&|(])isthmus (?:-- )?([a-z].*)$/.exec(typed);
-    // What comes behind a pipe or a comment sign is not ours.
-    return found === null ? [] : [found[1]!.split(/ \\?[|#;>]|\s#/)[0]!];
+    // To Helm it is the name of a release. What comes behind a pipe or a comment sign is not ours.
+    return found === null || typed.startsWith("helm ")
+      ? []
+      : [found[1]!.split(/ \\?[|#;>]|\s#/)[0]!];
   });
 }
 
