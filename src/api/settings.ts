@@ -97,11 +97,21 @@ function metricsAddress(usual: string) {
   );
 }
 
+const TRACES = {
+  tracesEndpoint: Type.Optional(
+    text(
+      "url",
+      "collector to send traces to by OTLP over HTTP, such as http://collector:4318; absent: none are made",
+    ),
+  ),
+};
+
 const AGENT = {
   ...SERVICES,
   ...DASHBOARD_BESIDE,
   ...ONE_CLUSTER,
   metricsAddress: metricsAddress("127.0.0.1:9402"),
+  ...TRACES,
 };
 
 const CENTRAL = {
@@ -111,6 +121,7 @@ const CENTRAL = {
   context: list("[id=]name", "a member's context of one kubeconfig; repeat it for each"),
   installCrds: habit("install missing or outdated CustomResourceDefinitions"),
   metricsAddress: metricsAddress("127.0.0.1:9402"),
+  ...TRACES,
 };
 
 const DNS = {

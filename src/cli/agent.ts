@@ -35,6 +35,7 @@ import { renderHubConfig } from "./hubConfig.ts";
 import { serveState } from "./metrics.ts";
 import { askUntilAnswered } from "./patience.ts";
 import type { ProcessState } from "./registry.ts";
+import { startTraces, type Traces } from "./traces.ts";
 
 type Credential = HubCredential & { readonly token: string };
 
@@ -57,7 +58,11 @@ export async function runAgent(
   const state: ProcessState = { measured: undefined, unready: "The agent has not started yet." };
   const listener = await serveState(flags.metricsAddress, state);
   const client = createClient(config, { clock, userAgent: USER_AGENT });
+  const identity = `${hostname()}_${randomUUID()}`;
   log.info("agent starts", { server: config.server, metrics: listener.address });
+  const traced = { mode: "agent", instance: identity, log } as const;
+  const traces = startTraces(context, flags.tracesEndpoint, traced);
+  state.spans = traces.counts;
   const undo: (() => Promise<void>)[] = [];
   try {
     // Who stands by shows as much as who works: it reads the same cluster and the same hub.
@@ -67,7 +72,6 @@ export async function runAgent(
     undo.push(() => dashboard.close());
     // Before anything else: who runs it in a cluster that has not joined learns it from each replica.
     await awaitMembership(context, { store: client, log, state });
-    const identity = `${hostname()}_${randomUUID()}`;
     state.unready = "It is not known yet whether another agent works.";
     const onStandingBy = (): void => {
       state.unready = undefined;
@@ -75,7 +79,7 @@ export async function runAgent(
     const rules = { lease: AGENT_LEASE, identity, onStandingBy };
     const election = { store: client, clock, random, log, ...rules };
     const lead = (leadership: Leadership): Promise<void> =>
-      work(context, { config, policy, log, state, leadership });
+      work(context, { config, policy, log, state, leadership, traces });
     // A term that ends by itself has found that the cluster joined another hub: the next begins there.
     while (!signal.aborted) await runElected(election, lead, signal);
   } catch (error) {
@@ -83,6 +87,7 @@ export async function runAgent(
   } finally {
     for (const step of undo) await step();
     await client.close();
+    await traces.stop();
     await listener.close();
   }
   log.info("agent stops");
@@ -117,6 +122,7 @@ interface Term {
   readonly log: Log;
   readonly state: ProcessState;
   readonly leadership: Leadership;
+  readonly traces: Traces;
 }
 
 /** One term as the leader. Ends when the term does, or when the cluster has joined another hub. */
@@ -158,7 +164,8 @@ async function work(context: CliContext, term: Term): Promise<void> {
     undo.push(() => hub.stop());
     const prepare = (bound: AbortSignal): Promise<void> => requireDefinitions(local, bound);
     const parts = { cluster, store: local, hub, contact, policy, prepare };
-    const agent = startAgent({ ...parts, clock, random, log });
+    const { tracer } = term.traces;
+    const agent = startAgent({ ...parts, clock, random, log, tracer });
     undo.push(() => agent.stop());
     state.measured = {
       members: () => hub.members(),

@@ -1,5 +1,7 @@
 // CLI: `isthmus central`: kubeconfigs in, one process that keeps all of their clusters' services in step until it is stopped.
 
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
 import { MEMBER_CRDS } from "../api/crds.ts";
 import type { Settings } from "../api/settings.ts";
 import { type Central, startCentral, type CentralMember } from "../controllers/central.ts";
@@ -14,6 +16,7 @@ import { describeSource, openBeside } from "./dashboard.ts";
 import { serveState } from "./metrics.ts";
 import type { Measured, ProcessState } from "./registry.ts";
 import { requireSources } from "./source.ts";
+import { startTraces } from "./traces.ts";
 
 export async function runCentral(
   context: CliContext,
@@ -55,7 +58,13 @@ export async function runCentral(
     log.info("central starts", { members: names, metrics: listener.address });
     const dashboard = await openBeside(context, flags, page);
     undo.push(() => dashboard.close());
-    const central = startCentral({ members, policy, clock, random, log });
+    const instance = `${hostname()}_${randomUUID()}`;
+    const traced = { mode: "central", instance, log } as const;
+    const traces = startTraces(context, flags.tracesEndpoint, traced);
+    undo.push(() => traces.stop());
+    state.spans = traces.counts;
+    const { tracer } = traces;
+    const central = startCentral({ members, policy, clock, random, log, tracer });
     undo.push(() => central.stop());
     state.measured = measure(central);
     state.unready = undefined;

@@ -18,6 +18,7 @@ import { createHistogram } from "../runtime/histogram.ts";
 import type { InformerSnapshot } from "../runtime/informer.ts";
 import type { QueueSnapshot } from "../runtime/queue.ts";
 import type { WriteCount } from "../runtime/writes.ts";
+import type { SpanCounts } from "../traces/exporter.ts";
 
 /** The part of a process at work that can be measured. */
 export interface Measured {
@@ -48,6 +49,8 @@ export interface ProcessState {
   measured: Measured | undefined;
   /** Why it cannot be of use yet; undefined when it is: at work, or standing by for who is. */
   unready: string | undefined;
+  /** What became of the spans of this process; absent: it makes none. */
+  spans?: () => SpanCounts;
 }
 
 const NOTHING = createHistogram().read();
@@ -239,6 +242,10 @@ export function createRegistry(state: ProcessState): Registry {
   counter("isthmus_watch_failures_total", "Lists and watches that failed.", WATCH_LABELS, () =>
     listWatches(({ failures }) => failures),
   );
+  counter("isthmus_trace_spans_total", "Spans by what became of them.", ["result"], () => {
+    const { sent, dropped, refused } = state.spans?.() ?? { sent: 0, dropped: 0, refused: 0 };
+    return Object.entries({ sent, dropped, refused }).map(([result, count]) => [{ result }, count]);
+  });
   return registry;
 
   function members(): readonly HubMember[] {

@@ -12,6 +12,7 @@ import {
   settingsOf,
 } from "../api/settings.ts";
 import { isLoopback } from "../dashboard/gate.ts";
+import { parseEndpoint } from "../traces/endpoint.ts";
 import { joinWords, type Mistake } from "./configFile.ts";
 import { parseAddresses, parseForward, parseListen, parseRegions, parseZones } from "./dnsFlags.ts";
 import { requireClusterId } from "./dnsPlace.ts";
@@ -24,8 +25,16 @@ const READERS: {
     readonly [K in keyof Settings[C]]?: (value: NonNullable<Settings[C][K]>) => unknown;
   };
 } = {
-  agent: { metricsAddress: parseAddress, dashboardAddress: parseAddress },
-  central: { metricsAddress: parseAddress, dashboardAddress: parseAddress },
+  agent: {
+    metricsAddress: parseAddress,
+    dashboardAddress: parseAddress,
+    tracesEndpoint: parseEndpoint,
+  },
+  central: {
+    metricsAddress: parseAddress,
+    dashboardAddress: parseAddress,
+    tracesEndpoint: parseEndpoint,
+  },
   dns: {
     listen: parseListen,
     metricsAddress: parseAddress,

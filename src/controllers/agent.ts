@@ -13,6 +13,7 @@ import type { KubernetesHub } from "../hub/kubernetes.ts";
 import type { Hub } from "../ports/hub.ts";
 import type { Log } from "../ports/log.ts";
 import { isStoreError, type Store } from "../ports/store.ts";
+import type { Tracer } from "../ports/trace.ts";
 import { backoffMs } from "../runtime/backoff.ts";
 import { runBounded } from "../runtime/bounded.ts";
 import type { Contact } from "../runtime/contact.ts";
@@ -37,6 +38,8 @@ export interface AgentOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  /** Absent: nothing is traced. */
+  readonly tracer?: Tracer | undefined;
   /** What the cluster needs before it can be worked on. Fails while the cluster is unreachable. */
   readonly prepare?: (signal: AbortSignal) => Promise<void>;
 }

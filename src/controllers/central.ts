@@ -10,6 +10,7 @@ import { type Clock, type Random, sleep } from "../ports/clock.ts";
 import { type HubMember, STRANGER } from "../ports/hub.ts";
 import type { Log } from "../ports/log.ts";
 import { isStoreError, type Store } from "../ports/store.ts";
+import type { Tracer } from "../ports/trace.ts";
 import { backoffMs } from "../runtime/backoff.ts";
 import { runBounded } from "../runtime/bounded.ts";
 import { detectFamilies, identifyCluster, type SelfDescription } from "./identify.ts";
@@ -36,6 +37,8 @@ export interface CentralOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  /** Absent: nothing is traced. */
+  readonly tracer?: Tracer | undefined;
 }
 
 export interface Central {
@@ -138,6 +141,7 @@ export function startCentral(options: CentralOptions): Central {
       clock,
       random,
       log: log.with({ cluster }),
+      tracer: options.tracer,
     });
     running.set(cluster, member);
     log.info("cluster joined", { cluster, families, name });

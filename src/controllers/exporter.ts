@@ -13,6 +13,7 @@ import type { Policy } from "../core/policy.ts";
 import { type Clock, formatTime } from "../ports/clock.ts";
 import type { Hub } from "../ports/hub.ts";
 import type { Store } from "../ports/store.ts";
+import type { Span } from "../ports/trace.ts";
 import type { TokenBucket } from "../runtime/bucket.ts";
 import { type Freshness, REMEMBER_MS } from "../runtime/freshness.ts";
 import { keyOf } from "../runtime/informer.ts";
@@ -48,15 +49,19 @@ function observe(options: ExporterOptions, service: ServiceKey): ExportInput {
 }
 
 /** First what other clusters wait for. */
-export async function publishExport(options: ExporterOptions, service: ServiceKey): Promise<void> {
+export async function publishExport(
+  options: ExporterOptions,
+  service: ServiceKey,
+  span?: Span,
+): Promise<void> {
   const { cluster, hub, view } = options;
   const share = planShare(observe(options, service));
   if (share === undefined) {
-    await hub.withdraw(cluster, service);
+    await hub.withdraw(cluster, service, span);
     return;
   }
   const endpoints = planEndpointShares({ cluster, service }, view.sourceSlices(service));
-  await hub.publish({ share, endpoints });
+  await hub.publish({ share, endpoints }, span);
 }
 
 /** Then what became of it, for the export's owner to read. */

@@ -16,11 +16,13 @@ import { type Clock, type Random, sleep } from "../ports/clock.ts";
 import type { Hub } from "../ports/hub.ts";
 import type { Log } from "../ports/log.ts";
 import { isStoreError, type Store } from "../ports/store.ts";
+import type { Span, Tracer } from "../ports/trace.ts";
 import { backoffMs } from "../runtime/backoff.ts";
 import { createTokenBucket } from "../runtime/bucket.ts";
 import { logInformerError } from "../runtime/complaint.ts";
 import { createFreshness } from "../runtime/freshness.ts";
 import { createQueue, type WorkQueue } from "../runtime/queue.ts";
+import { traceWrites } from "../runtime/trace.ts";
 import { countWrites } from "../runtime/writes.ts";
 import { createAddresses } from "./addresses.ts";
 import { EVENT_LIMIT } from "./event.ts";
@@ -28,6 +30,7 @@ import { publishExport, reportExport } from "./exporter.ts";
 import { reconcileImport } from "./importer.ts";
 import { countConflicts, countSources, type MemberMeasures, type QueueName } from "./measures.ts";
 import { createLatencies, createPropagation, type Latencies } from "./propagation.ts";
+import { type RunHandler, traceRuns } from "./runs.ts";
 import { createClusterView } from "./view.ts";
 
 export interface MemberOptions {
@@ -41,6 +44,8 @@ export interface MemberOptions {
   readonly isHubAway?: () => boolean;
   /** Where the times of changes are noted: what members of one process share. Absent: nowhere. */
   readonly latencies?: Latencies;
+  /** Absent: nothing is traced. */
+  readonly tracer?: Tracer | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -119,17 +124,21 @@ export function startMember(options: MemberOptions): Member {
   const exports = startQueue(
     "export",
     () => view.exports(),
-    async (service, signal) => {
+    async (service, signal, span) => {
       try {
         // A hub that does not answer must not hold up the end; who closes the hub ends the write.
-        const sent = propagation.publish(service, () => publishExport(exporter, service));
+        const send = (): Promise<void> => publishExport(exporter, service, span);
+        const sent = propagation.publish(service, send, span);
         await untilStopped(sent, signal);
       } catch (error) {
         untold.add(service);
         reports.add(service);
         if (isStoreError(error, ...REFUSALS)) notePublished(service);
         // Not even a retry: a thousand of them would be forty failures a second for as long as it is away.
-        if (!isHubSynced || options.isHubAway?.() === true) return "done";
+        if (!isHubSynced || options.isHubAway?.() === true) {
+          span?.fail(describe(error));
+          return "done";
+        }
         throw error;
       }
       untold.delete(service);
@@ -142,29 +151,32 @@ export function startMember(options: MemberOptions): Member {
   const reports = startQueue(
     "report",
     () => view.exports(),
-    (service, signal) => reportExport(exporter, service, signal),
+    (service, signal, span) => reportExport(traced(exporter, span), service, signal),
   );
   const imports = startQueue(
     "import",
     () => [...view.imports(), ...hub.services()],
-    (service, signal) =>
-      propagation.import(service, (onWritten) =>
-        reconcileImport({ ...importer, onWritten }, service, signal),
-      ),
+    (service, signal, span) => {
+      const context = traced(importer, span);
+      const apply = (onWritten: () => void): ReturnType<typeof reconcileImport> =>
+        reconcileImport({ ...context, onWritten }, service, signal);
+      return propagation.import(service, apply, span);
+    },
   );
 
   function startQueue(
     name: QueueName,
     keys: () => Iterable<ServiceKey>,
-    handler: (service: ServiceKey, signal: AbortSignal) => ReturnType<typeof reconcileImport>,
+    handler: RunHandler,
   ): WorkQueue {
+    const run = traceRuns(options.tracer, { cluster, queue: name }, handler);
     return createQueue({
       clock,
       random,
       workers: WORKERS,
       backoff: BACKOFF,
       keys,
-      handler: (key, signal) => handler(key as ServiceKey, signal),
+      handler: (key, signal) => run(key as ServiceKey, signal),
       onFailure: ({ key, error, failures, retryInMs }) =>
         log.warn("reconcile failed", {
           queue: name,
@@ -175,6 +187,12 @@ export function startMember(options: MemberOptions): Member {
         }),
       onOverflow: (overflow) => log.error("queue is full", { queue: name, ...overflow }),
     });
+  }
+
+  /** The same where nobody traces. */
+  function traced<X extends { readonly store: Store }>(context: X, span: Span | undefined): X {
+    if (span === undefined) return context;
+    return { ...context, store: traceWrites(context.store, "cluster", span) };
   }
 
   function reviewNamespace(namespace: string): void {

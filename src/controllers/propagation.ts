@@ -11,6 +11,7 @@
 
 import type { ServiceKey } from "../api/names.ts";
 import type { Clock } from "../ports/clock.ts";
+import type { Attributes, Span, SpanContext } from "../ports/trace.ts";
 import { createHistogram, type Histogram } from "../runtime/histogram.ts";
 
 /** Of one process; shared by all members of central mode. */
@@ -27,22 +28,30 @@ interface SourceChange {
   readonly sinceMs: number;
   /** The hub told of it: others see something else than before. */
   isNews: boolean;
+  /** Of the run that tells the hub. */
+  told?: SpanContext | undefined;
 }
 
 interface ImportChange {
   readonly sinceMs: number;
   readonly from: Origin;
+  /** Of the run that told the hub, where it was in this process. */
+  readonly told?: SpanContext | undefined;
   writtenMs?: number;
 }
 
 export interface Propagation {
   /** The cluster's API server told of something that the export depends on. */
   noteSource(service: ServiceKey): void;
-  publish(service: ServiceKey, send: () => Promise<void>): Promise<void>;
+  publish(service: ServiceKey, send: () => Promise<void>, span?: Span): Promise<void>;
   /** The hub told of the service. */
   noteShare(service: ServiceKey): void;
   /** `apply` calls back whenever it has written. */
-  import<T>(service: ServiceKey, apply: (onWritten: () => void) => Promise<T>): Promise<T>;
+  import<T>(
+    service: ServiceKey,
+    apply: (onWritten: () => void) => Promise<T>,
+    span?: Span,
+  ): Promise<T>;
 }
 
 export function createLatencies(): Latencies {
@@ -69,25 +78,30 @@ export function createPropagation(options: {
       if (!isTimed() || sources.has(service)) return;
       sources.set(service, { sinceMs: clock.monotonic(), isNews: false });
     },
-    async publish(service, send) {
+    async publish(service, send, span) {
       const change = sources.get(service);
       sources.delete(service);
+      if (change !== undefined) change.told = span?.context;
       try {
         await sendAs(latencies, change, send);
       } catch (error) {
         if (change !== undefined) sources.set(service, change);
         throw error;
       }
-      if (change?.isNews === true) latencies.published.note(clock.monotonic() - change.sinceMs);
+      if (change?.isNews !== true) return;
+      const tookMs = clock.monotonic() - change.sinceMs;
+      latencies.published.note(tookMs);
+      span?.note(describeChange("cluster", tookMs));
     },
     noteShare(service) {
       const source = latencies.underWay;
       if (source !== undefined) source.isNews = true;
       if (!isTimed() || imports.has(service)) return;
       const sinceMs = source?.sinceMs ?? clock.monotonic();
-      imports.set(service, { sinceMs, from: source === undefined ? "hub" : "cluster" });
+      const from = source === undefined ? "hub" : "cluster";
+      imports.set(service, { sinceMs, from, told: source?.told });
     },
-    async import(service, apply) {
+    async import(service, apply, span) {
       const change = imports.get(service);
       imports.delete(service);
       try {
@@ -95,7 +109,10 @@ export function createPropagation(options: {
           if (change !== undefined) change.writtenMs = clock.monotonic();
         });
         if (change?.writtenMs !== undefined) {
-          latencies.imported[change.from].note(change.writtenMs - change.sinceMs);
+          const { from, sinceMs, writtenMs, told } = change;
+          latencies.imported[from].note(writtenMs - sinceMs);
+          span?.note(describeChange(from, writtenMs - sinceMs));
+          if (told !== undefined) span?.link(told);
         }
         return applied;
       } catch (error) {
@@ -104,6 +121,11 @@ export function createPropagation(options: {
       }
     },
   };
+}
+
+/** Since whose watch told of it, and for how long. */
+function describeChange(from: Origin, tookMs: number): Attributes {
+  return { "isthmus.change_from": from, "isthmus.change_ms": tookMs };
 }
 
 /** A hub tells within the call, before anything is waited for. */

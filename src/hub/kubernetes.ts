@@ -19,6 +19,7 @@ import type { Clock, Random } from "../ports/clock.ts";
 import type { Hub } from "../ports/hub.ts";
 import type { Log } from "../ports/log.ts";
 import { type Store, StoreError } from "../ports/store.ts";
+import type { Span } from "../ports/trace.ts";
 import { logInformerError } from "../runtime/complaint.ts";
 import type { InformerError, InformerSnapshot } from "../runtime/informer.ts";
 import { countWrites, type WriteCount } from "../runtime/writes.ts";
@@ -231,7 +232,7 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
     );
   }
 
-  async function withdraw(service: ServiceKey): Promise<void> {
+  async function withdraw(service: ServiceKey, span?: Span): Promise<void> {
     const shared = own.get(service);
     const isShared =
       shared === undefined ? cachedOwn(SERVICE_SHARE, service).length > 0 : shared !== "withdrawn";
@@ -240,7 +241,7 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
       tellService(service);
     }
     requireSynced();
-    await publication.withdraw(service);
+    await publication.withdraw(service, span);
     dropWithdrawn(service);
   }
 
@@ -265,7 +266,7 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
 
   return {
     whenSynced: () => synced,
-    async publish(contribution) {
+    async publish(contribution, span) {
       const { cluster, service } = contribution.share;
       requireOwn(cluster);
       if (!isSameData(own.get(service), contribution)) {
@@ -273,11 +274,11 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
         tellService(service);
       }
       requireSynced();
-      await publication.publish(contribution);
+      await publication.publish(contribution, span);
     },
-    async withdraw(cluster, service) {
+    async withdraw(cluster, service, span) {
       requireOwn(cluster);
-      await withdraw(service);
+      await withdraw(service, span);
     },
     published(cluster) {
       const found = new Set<ServiceKey>();

@@ -21,8 +21,10 @@ import { encodeEndpointShare, encodeServiceShare } from "../core/wire.ts";
 import { isSameData } from "../core/write.ts";
 import type { Clock, Timer } from "../ports/clock.ts";
 import { isStoreError, type Store, type StoreErrorCode } from "../ports/store.ts";
+import type { Span } from "../ports/trace.ts";
 import { runBounded } from "../runtime/bounded.ts";
 import { createFreshness } from "../runtime/freshness.ts";
+import { traceWrites } from "../runtime/trace.ts";
 import { packEndpointShare, packServiceShare, type PackedShare, unpackSpec } from "./packed.ts";
 
 /** By then what was written has come back; if not, whether it is still there has to be looked at. */
@@ -40,8 +42,8 @@ export interface PublicationOptions {
 }
 
 export interface Publication {
-  publish(contribution: Contribution): Promise<void>;
-  withdraw(service: ServiceKey): Promise<void>;
+  publish(contribution: Contribution, span?: Span): Promise<void>;
+  withdraw(service: ServiceKey, span?: Span): Promise<void>;
   /** The hub has our ServiceShare: others can find it. */
   isPublished(service: ServiceKey): boolean;
   /** The hub has nothing of ours, and nothing that we wrote is still to be seen. */
@@ -57,6 +59,12 @@ export interface Publication {
 
 type Spec = ServiceShareObject["spec"] | EndpointShareObject["spec"];
 
+/** Which service is written about, and through what. */
+interface Writing {
+  readonly service: ServiceKey;
+  readonly store: Store;
+}
+
 const WRITE_BOUND_MS = 30_000;
 /** Refusals that say nothing about the next object. */
 const ABOUT_ONE_OBJECT: readonly StoreErrorCode[] = [
@@ -70,7 +78,7 @@ const ABOUT_ONE_OBJECT: readonly StoreErrorCode[] = [
 ];
 
 export function createPublication(options: PublicationOptions): Publication {
-  const { cluster, store, clock, signal } = options;
+  const { cluster, clock, signal } = options;
   const namespace = memberNamespace(cluster);
   const freshness = createFreshness(clock, SIGHT_MS);
   const unseen = new Map<ServiceKey, Timer>();
@@ -86,9 +94,13 @@ export function createPublication(options: PublicationOptions): Publication {
     return runBounded({ clock, boundMs: WRITE_BOUND_MS, stop: signal }, request);
   }
 
+  function write(service: ServiceKey, span: Span | undefined): Writing {
+    return { service, store: traceWrites(options.store, "hub", span) };
+  }
+
   async function put(
     resource: Resource,
-    service: ServiceKey,
+    { service, store }: Writing,
     wanted: { readonly name: string; readonly spec: Spec; readonly now: PackedShare | undefined },
   ): Promise<void> {
     const { name, spec, now } = wanted;
@@ -119,7 +131,7 @@ export function createPublication(options: PublicationOptions): Publication {
 
   async function remove(
     resource: Resource,
-    service: ServiceKey,
+    { service, store }: Writing,
     share: PackedShare,
   ): Promise<void> {
     const { name = "", uid = "" } = share.metadata;
@@ -160,8 +172,9 @@ export function createPublication(options: PublicationOptions): Publication {
   }
 
   return {
-    async publish({ share, endpoints }) {
+    async publish({ share, endpoints }, span) {
       const { service } = share;
+      const writing = write(service, span);
       const stored = new Map(
         onHub(ENDPOINT_SHARE, service).map((each) => [each.metadata.name ?? "", each]),
       );
@@ -177,24 +190,25 @@ export function createPublication(options: PublicationOptions): Publication {
         ...[...wanted].map(
           ([shareName, spec]) =>
             () =>
-              put(ENDPOINT_SHARE, service, { name: shareName, spec, now: stored.get(shareName) }),
+              put(ENDPOINT_SHARE, writing, { name: shareName, spec, now: stored.get(shareName) }),
         ),
-        () => put(SERVICE_SHARE, service, { name, spec: encodeServiceShare(share), now }),
+        () => put(SERVICE_SHARE, writing, { name, spec: encodeServiceShare(share), now }),
         ...[...stored]
           .filter(([shareName]) => !wanted.has(shareName))
           .map(
             ([, old]) =>
               () =>
-                remove(ENDPOINT_SHARE, service, old),
+                remove(ENDPOINT_SHARE, writing, old),
           ),
       ]);
     },
-    async withdraw(service) {
+    async withdraw(service, span) {
+      const writing = write(service, span);
       const services = onHub(SERVICE_SHARE, service);
       const endpoints = onHub(ENDPOINT_SHARE, service);
       await inOrder([
-        ...services.map((share) => () => remove(SERVICE_SHARE, service, share)),
-        ...endpoints.map((share) => () => remove(ENDPOINT_SHARE, service, share)),
+        ...services.map((share) => () => remove(SERVICE_SHARE, writing, share)),
+        ...endpoints.map((share) => () => remove(ENDPOINT_SHARE, writing, share)),
       ]);
     },
     isPublished: (service) => onHub(SERVICE_SHARE, service).length > 0,

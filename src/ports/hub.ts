@@ -4,6 +4,7 @@
 import type { ClusterId, ServiceKey } from "../api/names.ts";
 import type { Contribution } from "../api/share.ts";
 import type { Rejection } from "../core/admission.ts";
+import type { Span } from "./trace.ts";
 
 /** Stands for every member whose id is not known. */
 export const STRANGER = "" as ClusterId;
@@ -37,10 +38,10 @@ export interface Hub {
   whenSynced(): Promise<void>;
   /**
    * The same contribution twice tells nobody and writes nothing. From the call on `contributions` has it, reachable hub
-   * or not: a cluster always knows its own endpoints. Rejects when the others could not be told.
+   * or not: a cluster always knows its own endpoints. Rejects when the others could not be told. Writes are noted at the span.
    */
-  publish(contribution: Contribution): Promise<void>;
-  withdraw(cluster: ClusterId, service: ServiceKey): Promise<void>;
+  publish(contribution: Contribution, span?: Span): Promise<void>;
+  withdraw(cluster: ClusterId, service: ServiceKey, span?: Span): Promise<void>;
   /** What the cluster shares, as the hub has it: where others find it. */
   published(cluster: ClusterId): ReadonlySet<ServiceKey>;
   /** The same of one service, for this process's own cluster: asked for every export. */
