@@ -12,18 +12,17 @@ import {
 import { SERVICE_EXPORT, SERVICE_IMPORT } from "../src/api/mcs.ts";
 import { type ClusterId, FIELD_MANAGER, KUBE_SERVICE_NAME_LABEL } from "../src/api/names.ts";
 import type { KubeObject } from "../src/api/object.ts";
-import { ROLE, type Role } from "../src/api/rbac.ts";
 import { createLog } from "../src/cli/log.ts";
 import { installCrds } from "../src/controllers/crd.ts";
 import { keepCredential } from "../src/controllers/credential.ts";
 import { HUB_SECRET, parseCredential, renderCredential } from "../src/hub/credential.ts";
-import { AGENT_LEASE, renderAgentAccess } from "../src/hub/local.ts";
+import { AGENT_LEASE } from "../src/hub/local.ts";
 import type { KubeClient } from "../src/kube/client.ts";
 import { systemClock, systemRandom } from "../src/kube/clock.ts";
 import type { Store } from "../src/ports/store.ts";
 import { runElected } from "../src/runtime/leader.ts";
 import { unique } from "./contract/objects.ts";
-import { Access, permissionsOf, requireRole } from "./rbac/access.ts";
+import { Access, permissionsOf, readChartRules, requireRole } from "./rbac/access.ts";
 import { createRecorder } from "./rbac/recorder.ts";
 import { type Member, runAs } from "./rbac/story.ts";
 import { anEndpoint, anExport, anImport, aSlice, HEADLESS, HTTP } from "./scenarios/objects.ts";
@@ -138,7 +137,7 @@ describe("central", () => {
 describe("the agent", () => {
   test("R70: with its Role in its own namespace it leads and keeps its credential, and leaves no verb of it unused", async () => {
     const namespace = await access.createNamespace();
-    const { rules } = renderAgentAccess().find(({ resource }) => resource === ROLE)!.object as Role;
+    const rules = readChartRules("Role");
     const client = await access.becomeOne(rules, namespace);
     const credential = {
       cluster: "east" as ClusterId,

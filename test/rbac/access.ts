@@ -58,6 +58,15 @@ export function requireRole(name: string): ClusterRole {
   return role;
 }
 
+/** What the chart lets an agent do: everywhere, or in its own namespace. */
+export function readChartRules(kind: "ClusterRole" | "Role"): ClusterRole["rules"] {
+  const manifest = new URL("../../manifests/agent.yaml", import.meta.url);
+  const objects = parseAllDocuments(readFileSync(manifest, "utf8"));
+  const role = objects.map((one) => one.toJS() as ClusterRole).find((one) => one.kind === kind);
+  if (role?.metadata.name !== "isthmus-agent") throw new Error(`the chart has no ${kind}`);
+  return role.rules;
+}
+
 /** As in "patch multicluster.x-k8s.io/serviceimports/status", sorted. */
 export function permissionsOf({ rules }: Pick<ClusterRole, "rules">): readonly string[] {
   return rules

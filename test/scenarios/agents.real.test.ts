@@ -1,8 +1,8 @@
-// The scenarios on real servers, an agent for each and a real hub between them. Each agent may do in its cluster what its role says, and
-// nothing else.
+// The scenarios on real servers, an agent for each and a real hub between them. Each agent may do in its cluster what the chart lets it,
+// and nothing else.
 
 import { expect, test } from "vitest";
-import { permissionsOf, requireRole } from "../rbac/access.ts";
+import { permissionsOf, readChartRules, requireRole } from "../rbac/access.ts";
 import { type Confined, confineAgents } from "../rbac/confined.ts";
 import { openRealFleet } from "./real.ts";
 import { prepareFleet } from "./fleet.ts";
@@ -10,7 +10,8 @@ import { runScenarios } from "./suite.ts";
 import { TOPICS } from "./topics.ts";
 
 const RULES = [
-  ...requireRole("isthmus-agent").rules,
+  ...readChartRules("ClusterRole"),
+  // For --namespaces create; the chart's tests see that it adds just that.
   ...requireRole("isthmus-central-namespaces").rules,
 ];
 let confined: Confined;
