@@ -101,7 +101,13 @@ export async function startMember(options: {
   const { control, store } = base;
   try {
     const images = await options.images;
-    const kubelet = await startKubelet({ plan, client: store, images, logsPath: control.logsPath });
+    const kubelet = await startKubelet({
+      plan,
+      client: store,
+      images,
+      logsPath: control.logsPath,
+      folder: control.daemons.folder,
+    });
     try {
       const startProxy = (): Promise<NodeProgram> => startKubeProxy({ mode, plan, control });
       const dns = options.isthmus.then((isthmus) =>

@@ -12,6 +12,8 @@ export interface Image {
   readonly command: readonly string[];
   /** For containers without a readiness probe of their own. Absent: ready as soon as it runs. */
   readonly ready?: Readiness;
+  /** Whether it looks for what its Pod mounts. Programs of ours need nothing, and are spared it. */
+  readonly hasVolumes?: boolean;
 }
 
 /** A connection, or status 200 when a path is named. */

@@ -1,9 +1,9 @@
 // A kubelet without containers: Pods of one node in, processes in network namespaces of their own and the Pods' status out.
-// Level-triggered: a key is looked at whenever its Pod or its process changed. Never schedules, never pulls, mounts nothing.
+// Level-triggered: a key is looked at whenever its Pod or its process changed. Never schedules, never pulls.
 //
 //   wired ─▶ running, not ready ─▶ ready ── deleted: SIGTERM ─▶ ends, or SIGKILL after its grace ─▶ unwired ─▶ object removed
 //                 ▲                  │
-//                 └── after a pause ◀┴─ ended by itself
+//                 └── after a pause ◀┴─ ended by itself, or by SIGTERM when its liveness probe failed
 
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,11 +14,12 @@ import { systemClock as clock, systemRandom as random } from "../../src/kube/clo
 import { createInformer, type Informer } from "../../src/runtime/informer.ts";
 import { createQueue, type Outcome, type WorkQueue } from "../../src/runtime/queue.ts";
 import type { Images } from "./images.ts";
-import { readinessOf, requireContainer, RUN_POD, type RunPod } from "./pod.ts";
+import { readinessOf, requireContainer, roundsOf, RUN_POD, type RunPod } from "./pod.ts";
 import { addressesOf, type NodePlan, routePods } from "./podnetwork.ts";
 import { probe } from "./podprocess.ts";
 import { createSlots, requireImage, type Slot } from "./podslots.ts";
 import { renderNode, renderNodeStatus, renderPodStatus } from "./podstatus.ts";
+import { fillVolumes } from "./podvolumes.ts";
 
 export { READY_ANNOTATION } from "./pod.ts";
 
@@ -29,6 +30,8 @@ export interface KubeletOptions {
   readonly images: Images;
   /** For the pods' logs: `<namespace>.<pod>.<container>.log`, and `kubelet.log`. */
   readonly logsPath: string;
+  /** For what pods mount. */
+  readonly folder: string;
 }
 
 export interface Kubelet {
@@ -49,17 +52,20 @@ export interface Kubelet {
 const MANAGER = "kubelet";
 const WORKERS = 16;
 const PROBE_EVERY_MS = 100;
+const PROBES = ["readinessProbe", "livenessProbe"] as const;
 const RETRY = { baseMs: 100, capMs: 2_000 };
 
 /** Resolves when the Node is registered and the Pods have been listed. */
 export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
-  const { plan, client, images, logsPath } = options;
+  const { plan, client, images, logsPath, folder } = options;
   let hasZone = false;
   let watching: { readonly informer: Informer<RunPod>; readonly queue: WorkQueue } | undefined;
   const slots = createSlots({
     plan,
     images,
     logsPath,
+    folder,
+    fillVolumes: (pod, place) => fillVolumes(client, pod, place),
     onEnd(key, exitCode) {
       log(`${key} ended with code ${exitCode}`);
       watching?.queue.add(key);
@@ -119,20 +125,50 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     const slot = await slots.take(key, pod);
     const waitMs = slot.notBeforeMs - clock.monotonic();
     if (slot.process === undefined && slot.ended === undefined && waitMs <= 0) {
-      slots.start(key, pod);
+      await slots.start(key, pod);
     }
     await tellStatus(pod, slot, signal);
     if (slot.ended !== undefined) return "done";
     // Its end brings the key back.
     if (slot.process === undefined) return { afterMs: Math.max(waitMs, 0) };
-    if (slot.isProbedReady) return "done";
     const { process } = slot;
-    const isReady = await isReadyNow(pod, slot);
-    // Ended meanwhile: that answer was of a process that is no more.
-    if (!isReady || slot.process !== process) return { afterMs: PROBE_EVERY_MS };
-    slot.isProbedReady = true;
+    if (!slot.isProbedReady) {
+      const isReady = await isReadyNow(pod, slot);
+      // Ended meanwhile: that answer was of a process that is no more.
+      if (slot.process !== process) return { afterMs: PROBE_EVERY_MS };
+      slot.isProbedReady = isReady;
+    }
+    await watchOver(key, pod, slot);
     await tellStatus(pod, slot, signal);
-    return "done";
+    return slot.isProbedReady ? nextRound(pod, slot) : { afterMs: PROBE_EVERY_MS };
+  }
+
+  /** Asks what is due, and acts when the answer was no too often. */
+  async function watchOver(key: string, pod: RunPod, slot: Slot): Promise<void> {
+    const { process } = slot;
+    for (const kind of PROBES) {
+      const rounds = roundsOf(requireContainer(pod), kind);
+      const round = slot.rounds[kind];
+      if (rounds === undefined || clock.monotonic() < round.dueMs) continue;
+      const isWell = await probe(addressesOf(plan, slot.number)[4], rounds.probe);
+      if (slot.process !== process) return;
+      round.dueMs = clock.monotonic() + rounds.everyMs;
+      round.misses = isWell ? 0 : round.misses + 1;
+      if (round.misses < rounds.failures) continue;
+      log(`${key} failed its ${kind} ${round.misses} times`);
+      if (kind === "readinessProbe") slot.isProbedReady = false;
+      else process?.signal(round.misses === rounds.failures ? "SIGTERM" : "SIGKILL");
+    }
+  }
+
+  function nextRound(pod: RunPod, slot: Slot): Outcome {
+    const container = requireContainer(pod);
+    const due = PROBES.flatMap((kind) =>
+      roundsOf(container, kind) === undefined ? [] : slot.rounds[kind].dueMs,
+    );
+    return due.length === 0
+      ? "done"
+      : { afterMs: Math.max(0, Math.min(...due) - clock.monotonic()) };
   }
 
   /** By its own word, where it can be asked. */

@@ -15,8 +15,6 @@ export interface ClusterPlan extends NodePlan {
   readonly name: ClusterName;
   /** IPv4 and IPv6. */
   readonly serviceCidrs: readonly [string, string];
-  /** Of the `kubernetes` Service. */
-  readonly api4: string;
 }
 
 export const FABRIC4 = "172.31.0.1";

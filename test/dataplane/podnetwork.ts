@@ -16,6 +16,8 @@ export interface NodePlan {
   /** A /16, and a /56 or wider that ends in "::". */
   readonly pods4: string;
   readonly pods6: string;
+  /** Of the `kubernetes` Service. */
+  readonly api4: string;
   readonly dns4: string;
   readonly dns6: string;
   readonly region: string;

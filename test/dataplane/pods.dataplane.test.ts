@@ -2,13 +2,14 @@
 // callers to the pods themselves.
 
 import { execFile } from "node:child_process";
-import { rmSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { NAMESPACE, POD, type Pod } from "../../src/api/builtin.ts";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { request } from "undici";
+import { CONFIG_MAP, NAMESPACE, POD, type Pod } from "../../src/api/builtin.ts";
 import { eventually } from "../scenarios/poll.ts";
 import { type BackendOptions, renderBackends } from "./backends.ts";
 import { type BedControl, startControl } from "./cluster.ts";
@@ -17,9 +18,10 @@ import { bundlePrograms } from "./images.ts";
 import { type Kubelet, READY_ANNOTATION, startKubelet } from "./kubelet.ts";
 import { startNameServer } from "./nameServer.ts";
 import { FABRIC4, FABRIC6, planCluster } from "./plan.ts";
-import { RUN_POD } from "./pod.ts";
+import { RUN_POD, type RunPod } from "./pod.ts";
 import { namespaceOf } from "./podnetwork.ts";
 import type { Tally } from "./programs/tally.ts";
+import { startScheduler } from "./scheduler.ts";
 import { startCaller } from "./traffic.ts";
 import { aNamespace, DEPLOYMENT } from "./workload.ts";
 
@@ -32,13 +34,24 @@ let fabric: Fabric;
 let cluster: BedControl;
 let kubelet: Kubelet;
 
+/** Says what it finds in a file, until it is told by its path that it is to be unwell. */
+const READER = `
+const { readFileSync } = require("node:fs");
+let isWell = true;
+require("node:http").createServer(({ url }, response) => {
+  if (url === "/fall-ill") isWell = false;
+  if (url === "/healthz" || url === "/readyz") return response.writeHead(isWell ? 200 : 500).end();
+  response.end(url.startsWith("/read") ? readFileSync(url.slice("/read".length)) : "");
+}).listen(8080);`;
+
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "isthmus-pods-"));
   fabric = await startFabric([plan]);
   cluster = await startControl(plan, fabric);
-  const images = await bundlePrograms(folder);
+  const reader = { command: [process.execPath, "-e", READER, "--"], hasVolumes: true };
+  const images = new Map([...(await bundlePrograms(folder)), ["reader", reader]]);
   const { logsPath } = cluster.control;
-  kubelet = await startKubelet({ plan, client: cluster.store, images, logsPath });
+  kubelet = await startKubelet({ plan, client: cluster.store, images, logsPath, folder });
   await cluster.store.create(NAMESPACE, aNamespace(shop));
 });
 afterAll(async () => {
@@ -213,6 +226,87 @@ test("a pod that will not end is killed when its grace is over", async () => {
   await cluster.store.delete(POD, ref);
   await eventually("it is gone", async () => {
     expect(await cluster.store.get(POD, ref)).toBeUndefined();
+  });
+});
+
+function aReader(name: string): RunPod {
+  const probe = { periodSeconds: 1, failureThreshold: 2 };
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { namespace: shop, name, labels: { app: name } },
+    spec: {
+      containers: [
+        {
+          name: "reader",
+          image: "reader",
+          ports: [{ name: "web", containerPort: 8080 }],
+          readinessProbe: { ...probe, httpGet: { port: "web", path: "/readyz" } },
+          volumeMounts: [{ name: "words", mountPath: "/etc/isthmus-test/words" }],
+        },
+      ],
+      volumes: [{ name: "words", configMap: { name: "words" } }],
+    },
+  };
+}
+
+async function startReader(pod: RunPod): Promise<(path: string) => Promise<string>> {
+  const { name = "" } = pod.metadata;
+  // Not before the namespace has a ServiceAccount.
+  await eventually(`${name} is taken`, () => cluster.store.create(RUN_POD, pod));
+  const [running] = await readyPods(name);
+  const url = `http://${running?.status?.podIP}:8080`;
+  return async (path) => (await request(`${url}${path}`)).body.text();
+}
+
+test("a container that nobody gave a node finds what its Pod mounts, and is its ServiceAccount", async () => {
+  const scheduler = startScheduler(cluster.store, plan.name);
+  onTestFinished(() => scheduler.stop());
+  const metadata = { namespace: shop, name: "words" };
+  const data = { first: "a word" };
+  await cluster.store.create(CONFIG_MAP, {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata,
+    data,
+  });
+  const ask = await startReader(aReader("reads"));
+  expect(await ask("/read/etc/isthmus-test/words/first")).toBe("a word");
+  expect(existsSync("/etc/isthmus-test")).toBe(false);
+  const identity = "/read/var/run/secrets/kubernetes.io/serviceaccount";
+  expect(await ask(`${identity}/namespace`)).toBe(shop);
+  expect(await ask(`${identity}/ca.crt`)).toBe(cluster.control.caPem);
+  const { body } = await cluster.store.request(
+    "POST",
+    "/apis/authentication.k8s.io/v1/tokenreviews",
+    {
+      body: {
+        apiVersion: "authentication.k8s.io/v1",
+        kind: "TokenReview",
+        spec: { token: await ask(`${identity}/token`) },
+      },
+    },
+  );
+  expect(body).toMatchObject({
+    status: { user: { username: `system:serviceaccount:${shop}:default` } },
+  });
+});
+
+test("a container is ready for as long as its probe says so, and is started anew when it is not alive", async () => {
+  const scheduler = startScheduler(cluster.store, plan.name);
+  onTestFinished(() => scheduler.stop());
+  const pod = aReader("falls-ill");
+  const [container] = pod.spec!.containers;
+  const { volumeMounts: _, ...rest } = container!;
+  const livenessProbe = { ...rest.readinessProbe, failureThreshold: 5 };
+  const spec = { containers: [{ ...rest, livenessProbe }] };
+  const ask = await startReader({ ...pod, spec });
+  await ask("/fall-ill");
+  await eventually("it is not ready", async () => {
+    expect((await podsOf("falls-ill")).filter(isReady)).toEqual([]);
+  });
+  await eventually("another process took its place", async () => {
+    expect(await restartsOf("falls-ill")).toEqual([{ restartCount: 1, ready: true }]);
   });
 });
 

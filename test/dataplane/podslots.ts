@@ -1,6 +1,7 @@
 // What a node has of its Pods: Pods in, wired namespaces with a process in each out. Does what it is told to; when is for the
 // kubelet to say. A slot is changed by one handler at a time, the one of its key, and by the end of its process.
 
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { systemClock as clock } from "../../src/kube/clock.ts";
 import type { Image, Images } from "./images.ts";
@@ -14,6 +15,7 @@ import {
   wirePod,
 } from "./podnetwork.ts";
 import { type PodProcess, startPodProcess } from "./podprocess.ts";
+import { type Volumes, withVolumes } from "./podvolumes.ts";
 
 export interface Slot {
   readonly uid: string;
@@ -21,6 +23,8 @@ export interface Slot {
   /** Undefined while it does not run. */
   process: PodProcess | undefined;
   isProbedReady: boolean;
+  /** Of probes that are asked all the time: how often in a row the answer was no, and when to ask again. */
+  readonly rounds: Record<"readinessProbe" | "livenessProbe", Round>;
   restarts: number;
   /** Of the next start, in monotonic time. */
   notBeforeMs: number;
@@ -32,12 +36,18 @@ export interface Slot {
   told: string | undefined;
 }
 
+export interface Round {
+  misses: number;
+  /** In monotonic time. */
+  dueMs: number;
+}
+
 export interface Slots {
   get(key: string): Slot | undefined;
   keys(): IterableIterator<string>;
   /** Wired, with addresses that nobody had lately. */
   take(key: string, pod: RunPod): Promise<Slot>;
-  start(key: string, pod: RunPod): void;
+  start(key: string, pod: RunPod): Promise<void>;
   /** Its process is killed, its namespace removed. */
   remove(key: string): Promise<void>;
   /** Every process, on the spot; resolves when they have ended. */
@@ -51,10 +61,14 @@ export function createSlots(options: {
   readonly plan: NodePlan;
   readonly images: Images;
   readonly logsPath: string;
+  /** For what pods mount. */
+  readonly folder: string;
+  readonly fillVolumes: (pod: RunPod, folder: string) => Promise<Volumes>;
   /** A process ended, asked to or not. */
   readonly onEnd: (key: string, exitCode: number) => void;
 }): Slots {
   const { plan, images, logsPath, onEnd } = options;
+  const folderOf = (uid: string): string => join(options.folder, "pods", uid);
   const slots = new Map<string, Slot>();
   const numbers = createNumbers();
   const inUse = new Set<number>();
@@ -96,6 +110,7 @@ export function createSlots(options: {
         number,
         process: undefined,
         isProbedReady: false,
+        rounds: { readinessProbe: firstRound(), livenessProbe: firstRound() },
         restarts: 0,
         notBeforeMs: 0,
         ended: undefined,
@@ -105,18 +120,23 @@ export function createSlots(options: {
       slots.set(key, slot);
       return slot;
     },
-    start(key, pod) {
+    async start(key, pod) {
       const slot = requireSlot(key);
       const container = requireContainer(pod);
+      const image = requireImage(images, pod);
+      const command = [...image.command, ...(container.args ?? [])];
+      const volumes =
+        image.hasVolumes === true ? await options.fillVolumes(pod, folderOf(slot.uid)) : undefined;
       const { namespace, name } = pod.metadata;
       const process = startPodProcess({
         namespace: namespaceOf(plan, slot.number),
-        command: [...requireImage(images, pod).command, ...(container.args ?? [])],
+        command: volumes === undefined ? command : withVolumes(volumes, command),
         env: renderEnvironment(pod, plan, addressesOf(plan, slot.number)),
         logPath: join(logsPath, `${namespace}.${name}.${container.name}.log`),
         nowMs: clock.now(),
       });
       slot.process = process;
+      for (const round of Object.values(slot.rounds)) Object.assign(round, firstRound());
       void awaitEnd(key, pod, process);
     },
     async remove(key) {
@@ -125,6 +145,7 @@ export function createSlots(options: {
       process?.signal("SIGKILL");
       await process?.ended;
       await unwirePod(plan, number);
+      await rm(folderOf(slot.uid), { recursive: true, force: true });
       slots.delete(key);
       inUse.delete(number);
     },
@@ -134,6 +155,10 @@ export function createSlots(options: {
       await Promise.all(processes.map(({ ended }) => ended));
     },
   };
+}
+
+function firstRound(): Round {
+  return { misses: 0, dueMs: 0 };
 }
 
 export function requireImage(images: Images, pod: RunPod): Image {
