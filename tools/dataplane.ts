@@ -11,7 +11,7 @@ import { accessSync, constants as fileConstants, readFileSync, readlinkSync } fr
 import { constants } from "node:os";
 import { delimiter, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { requireBinaries, requireCoreDns } from "../test/controlplane/binaries.ts";
+import { requireBinaries, requireCoreDns, requireHelm } from "../test/controlplane/binaries.ts";
 import {
   getProcessIdentity,
   isRunning,
@@ -130,6 +130,7 @@ async function main(): Promise<number> {
     const report = (line: string): void => void process.stdout.write(`data plane: ${line}\n`);
     const binaries = await requireBinaries({ report });
     await requireCoreDns({ report });
+    await requireHelm({ report });
     const lacking = (["kubeControllerManager", "kubeProxy"] as const).find(
       (name) => !binaries[name],
     );

@@ -13,6 +13,7 @@ import { bundlePrograms, type Images } from "./images.ts";
 import type { ProxyMode } from "./kubeproxy.ts";
 import { type NodeProgram, type Program, startProgram } from "./node.ts";
 import { MEMBERS, type MemberName, planCluster } from "./plan.ts";
+import { renderReleaseImages } from "./releases.ts";
 
 /** Of its plugin of that name, which kubeadm's Corefile has. */
 const COREDNS_READY = { port: 8181, path: "/ready" };
@@ -96,6 +97,7 @@ async function collectImages(folder: string, bundled: Promise<string>): Promise<
     ...programs,
     [COREDNS_IMAGE, { command: [coredns], ready: COREDNS_READY }],
     ["isthmus", { command: [process.execPath, isthmus] }],
+    ...renderReleaseImages(isthmus),
   ]);
 }
 
