@@ -6,8 +6,10 @@ import type { Command } from "commander";
 import { describe, expect, test } from "vitest";
 import { createProgram } from "../src/cli/program.ts";
 import { silentContext } from "./commandLine.ts";
+import { NOT_RUN, RUN_ELSEWHERE } from "./docs/ledger.ts";
 import { blocksOf, commandsOf, readPages } from "./docs/pages.ts";
 import { parseShell, type SimpleCommand } from "./docs/shell.ts";
+import { WALK } from "./docs/walk.ts";
 
 const root = new URL("../", import.meta.url);
 const pages = readPages();
@@ -104,6 +106,37 @@ describe.each(pages)("$name", (page) => {
       .filter(({ language, lines }) => language !== "sh" && lines.some((line) => begins.test(line)))
       .map(({ line }) => `${page.name}:${line}: begin it with \`\`\`sh`);
     expect(unmarked).toEqual([]);
+  });
+});
+
+describe("all commands", () => {
+  const inDocs = new Map(
+    pages.flatMap(commandsOf).map(({ text, page, line }) => [text, `${page}:${line}`] as const),
+  );
+  const steps = WALK.flatMap((story) => story.steps);
+  const run = steps.filter(({ isAside }) => isAside === undefined).map(({ command }) => command);
+  const fates = [...run, ...Object.keys(RUN_ELSEWHERE), ...Object.values(NOT_RUN).flat()];
+
+  test("are run by a test, or listed with the reason why not", () => {
+    const forgotten = [...inDocs].filter(([text]) => !fates.includes(text));
+    expect(forgotten.map(([text, where]) => `${where}: ${text}`)).toEqual([]);
+  });
+
+  test("that are run or listed are in the docs, each in one place", () => {
+    expect(fates.filter((text) => !inDocs.has(text))).toEqual([]);
+    expect(fates.filter((text, index) => fates.indexOf(text) !== index)).toEqual([]);
+  });
+
+  test("that another test runs name one that there is", () => {
+    const gone = Object.values(RUN_ELSEWHERE).filter((file) => !existsSync(new URL(file, root)));
+    expect(gone).toEqual([]);
+  });
+
+  test("are filled in only where a reader would have to", () => {
+    const idle = steps.flatMap(({ command, filled = {} }) =>
+      Object.keys(filled).filter((text) => !command.includes(text)),
+    );
+    expect(idle).toEqual([]);
   });
 });
 
