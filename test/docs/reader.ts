@@ -115,17 +115,20 @@ function fill(
   return Object.fromEntries(Object.entries(env).map(([name, text]) => [name, expand(text)]));
 }
 
+/** Held open by this process: whatever becomes of it, nothing that it started is left. */
+const WATCH = "( read -r _ <&3; kill -KILL -- -$$ ) >/dev/null 2>&1 & exec 3<&-";
+
 function startLine(line: string, cwd: string, env: NodeJS.ProcessEnv): Lasting {
-  const child = spawn("bash", ["-c", line], {
+  const child = spawn("bash", ["-c", `${WATCH}\n${line}`], {
     cwd,
     env,
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: ["ignore", "pipe", "pipe", "pipe"],
     // A group of its own: npm starts a shell, which starts the program.
     detached: true,
   });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
-    stream.on("data", (chunk: Buffer) => (output += chunk.toString()));
+    stream?.on("data", (chunk: Buffer) => (output += chunk.toString()));
   }
   const signal = (name: NodeJS.Signals): void => {
     try {
@@ -134,21 +137,17 @@ function startLine(line: string, cwd: string, env: NodeJS.ProcessEnv): Lasting {
       // All of it has ended.
     }
   };
-  // Whatever becomes of the tests, nothing is left of them.
-  const killAll = (): void => signal("SIGKILL");
-  process.once("exit", killAll);
+  // Nobody writes any more: the watch may go as well.
+  child.stdout?.on("end", () => child.stdio[3]?.destroy());
   const exit = new Promise<Typed>((resolve) => {
-    child.on("close", (code) => {
-      process.off("exit", killAll);
-      resolve({ code, output });
-    });
+    child.on("close", (code) => resolve({ code, output }));
   });
   return {
     output: () => output,
     exit,
     async end() {
       signal("SIGTERM");
-      const force = setTimeout(killAll, 30_000);
+      const force = setTimeout(() => signal("SIGKILL"), 30_000);
       await exit;
       clearTimeout(force);
     },
