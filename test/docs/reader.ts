@@ -137,8 +137,9 @@ function startLine(line: string, cwd: string, env: NodeJS.ProcessEnv): Lasting {
       // All of it has ended.
     }
   };
-  // Nobody writes any more: the watch may go as well.
-  child.stdout?.on("end", () => child.stdio[3]?.destroy());
+  // It has ended, and nobody whom it started writes any more: the watch may go as well.
+  const silence = new Promise<void>((resolve) => child.stdout?.on("end", resolve));
+  child.on("exit", () => void silence.then(() => child.stdio[3]?.destroy()));
   const exit = new Promise<Typed>((resolve) => {
     child.on("close", (code) => resolve({ code, output }));
   });
