@@ -188,6 +188,7 @@ describe("settings", () => {
     ["dns", { dns: { enabled: true } }],
     ["dns", EVERYTHING],
     ["dashboard", EVERYTHING],
+    ["dashboard", SETS["dns and dashboard"] as Values],
   ])("of %s are taken by the command (%#)", async (command, values) => {
     const map = await find(values, `ConfigMap/isthmus-system/isthmus-${command}`);
     const { data } = map as KubeObject & { readonly data: Readonly<Record<string, string>> };

@@ -15,20 +15,32 @@ import { CLUSTER_MEMBER } from "../src/api/isthmus.ts";
 import { SERVICE_EXPORT } from "../src/api/mcs.ts";
 import { SYSTEM_NAMESPACE } from "../src/api/names.ts";
 import type { KubeObject, Resource } from "../src/api/object.ts";
-import { CLUSTER_ROLE, CLUSTER_ROLE_BINDING, ROLE, ROLE_BINDING } from "../src/api/rbac.ts";
+import {
+  CLUSTER_ROLE,
+  CLUSTER_ROLE_BINDING,
+  ROLE,
+  ROLE_BINDING,
+  type Role,
+} from "../src/api/rbac.ts";
 import { HUB_SECRET } from "../src/hub/credential.ts";
 import { renderAgentAccess } from "../src/hub/local.ts";
+import { renderTokenRequest } from "../src/hub/manifest/tokenrequest.ts";
 import { createClient, type KubeClient } from "../src/kube/client.ts";
 import { systemClock } from "../src/kube/clock.ts";
 import { loadKubeconfig } from "../src/kube/config.ts";
+import { requestToken } from "../src/kube/tokenrequest.ts";
 import { MANIFEST_FOLDER } from "../tools/manifests.ts";
 import { CHART, Helm, parseObjects } from "./chart/helm.ts";
 import { EVERYTHING } from "./chart/values.ts";
 import { mustRun } from "./commandLine.ts";
 import { requireKubectl } from "./controlplane/binaries.ts";
 import { type RealCluster, startCluster } from "./controlplane/cluster.ts";
+import { readAudit } from "./faults/audit.ts";
+import { renderTokenConfig } from "./faults/replica.ts";
 import { Kubectl } from "./kubectl.ts";
 import { temporaryDirectory } from "./loopback.ts";
+import { permissionsOf } from "./rbac/access.ts";
+import { startCommand, untilShown, URL_PRINTED } from "./runningDashboard.ts";
 import { eventually } from "./scenarios/poll.ts";
 import { anExport } from "./scenarios/objects.ts";
 
@@ -44,7 +56,7 @@ let helm: Helm;
 let at: readonly string[];
 
 beforeAll(async () => {
-  cluster = await startCluster({ name: "chart" });
+  cluster = await startCluster({ name: "chart", audit: true });
   at = ["--kubeconfig", cluster.kubeconfigPath];
   const config = loadKubeconfig({ paths: [cluster.kubeconfigPath], env: {}, home: "/" });
   admin = createClient(config, { clock: systemClock });
@@ -151,6 +163,37 @@ test("isthmus join afterwards finds its roles as it would have written them", {
   await mustRun(joinLine());
   expect(await rolesOfAgent()).toEqual(before);
   expect(await admin.get(CLUSTER_MEMBER, MEMBER)).toBeDefined();
+});
+
+test("the dashboard shows and explains with its own role, is refused nothing, and uses all of it", {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  const account = { namespace: SYSTEM_NAMESPACE, name: "isthmus-dashboard" };
+  const order = renderTokenRequest({ account, seconds: 3_600 });
+  const token = await requestToken(admin, order, { nowMs: systemClock.now() });
+  const kubeconfig = join(temporaryDirectory(), "dashboard.yaml");
+  writeFileSync(kubeconfig, renderTokenConfig(cluster, token), { mode: 0o600 });
+  const place = ["--kubeconfig", kubeconfig, "--address", "127.0.0.1:0"];
+  const dashboard = startCommand("/", "dashboard", ...place);
+  const url = await dashboard.prints(URL_PRINTED);
+  const state = await untilShown(url, ({ clusters, services }) => {
+    return clusters.some(({ id }) => id === "east") && services.length > 0;
+  });
+  expect(state.clusters.flatMap(({ problems }) => problems)).toEqual([]);
+  expect((await fetch(new URL("/api/explain/shop/web", url))).status).toBe(200);
+  const roles = [
+    await admin.get(CLUSTER_ROLE, { name: account.name }),
+    await admin.get(ROLE, account),
+  ];
+  const granted = roles.flatMap((role) => permissionsOf(role as Role));
+  const user = `system:serviceaccount:${account.namespace}:${account.name}`;
+  const listAsked = () => readAudit(cluster.auditPath).filter((asked) => asked.user === user);
+  await eventually("it has used all that it may", () => {
+    const used = listAsked().map(({ verb, resource }) => `${verb} ${resource}`);
+    expect([...new Set(used)].toSorted()).toEqual(granted.toSorted());
+  });
+  await dashboard.stop();
+  expect(listAsked().filter(({ code }) => code === 403)).toEqual([]);
 });
 
 test("helm upgrade brings definitions up to date, and every stored object stays", {

@@ -45,7 +45,7 @@ export const EVERYTHING: Values = {
     },
     service: { annotations: { note: "none" } },
   },
-  dashboard: { ...DASHBOARD, config: { hub: false } },
+  dashboard: DASHBOARD,
   policies: { enabled: true, handmadeImports: "deny" },
   peopleRoles: { enabled: true },
 };
@@ -58,6 +58,9 @@ export const SETS: Readonly<Record<string, Values>> = {
     central: { ...CENTRAL, config: { installCrds: false, denyNamespace: ["payments"] } },
     policies: { enabled: true, controllerUsers: ["system:serviceaccount:isthmus:central"] },
   },
-  "dns and dashboard": { dns: { enabled: true }, dashboard: DASHBOARD },
+  "dns and dashboard": {
+    dns: { enabled: true },
+    dashboard: { ...DASHBOARD, config: { hub: false } },
+  },
   everything: { ...EVERYTHING, monitoring: MONITORING },
 };
