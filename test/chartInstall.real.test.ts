@@ -69,10 +69,15 @@ afterAll(async () => {
   await cluster?.stop();
 }, TIMEOUT_MS);
 
-/** A chart of a release before this one: its definitions have a number less, and one column less. */
-function anOlderChart(): string {
+function copyChart(): string {
   const chart = join(temporaryDirectory(), "isthmus");
   cpSync(CHART, chart, { recursive: true });
+  return chart;
+}
+
+/** A chart of a release before this one: its definitions have a number less, and one column less. */
+function anOlderChart(): string {
+  const chart = copyChart();
   const file = join(chart, "templates/generated/crd-isthmus.dev_clustermembers.yaml");
   const text = readFileSync(file, "utf8");
   const older = text
@@ -206,6 +211,24 @@ test("helm upgrade brings definitions up to date, and every stored object stays"
   expect(await columnsOf("clustermembers.isthmus.dev")).toContain('"Region"');
   expect(await storedObjects()).toEqual(before);
   expect(await rolesOfAgent()).toEqual(roles);
+});
+
+test("helm upgrade changes roles although isthmus join has been there, and join leaves them to it", {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  const chart = copyChart();
+  const file = join(chart, "templates/generated/agent.yaml");
+  const text = readFileSync(file, "utf8");
+  writeFileSync(file, text.replace("      - clusterproperties\n    verbs:\n", "$&      - watch\n"));
+  const rulesOf = async () => (await admin.get(CLUSTER_ROLE, { name: "isthmus-agent" }))?.rules;
+  const before = await rulesOf();
+  await release("upgrade", chart);
+  const changed = await rulesOf();
+  expect(changed).not.toEqual(before);
+  await mustRun(joinLine());
+  expect(await rulesOf()).toEqual(changed);
+  await release("upgrade", CHART);
+  expect(await rulesOf()).toEqual(before);
 });
 
 test("helm upgrade leaves a newer definition alone", { timeout: TIMEOUT_MS }, async () => {
