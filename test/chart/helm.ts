@@ -20,7 +20,7 @@ export interface HelmRun {
 }
 
 /** A hang is a failure with a name, not a stuck run. */
-const LONGEST_RUN_MS = 120_000;
+const LONGEST_RUN_MS = 300_000;
 const SYSTEM = ["--namespace", "isthmus-system"] as const;
 
 export class Helm {

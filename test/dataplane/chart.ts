@@ -8,20 +8,20 @@ import { MEMBER_CRDS } from "../../src/api/crds.ts";
 import { SYSTEM_NAMESPACE } from "../../src/api/names.ts";
 import { AGENT_NAME } from "../../src/hub/local.ts";
 import type { KubeClient } from "../../src/kube/client.ts";
+import { Helm, type Values } from "../chart/helm.ts";
 import { eventually } from "../scenarios/poll.ts";
-import type { Bed, BedControl } from "./bed.ts";
+import type { Bed } from "./bed.ts";
 import type { Engine } from "./engines.ts";
-import { createHelm } from "./helm.ts";
 import { MEMBERS, type MemberName } from "./plan.ts";
 import { RUN_POD, type RunPod } from "./pod.ts";
 import { type ReleaseName, VERSIONS, writeCharts } from "./releases.ts";
 import { startScheduler } from "./scheduler.ts";
 import { isReady, LIMIT_MS } from "./shop.ts";
 
-export type Place = MemberName | "hub";
+type Place = MemberName | "hub";
 
 export interface ChartEngine extends Engine {
-  /** `helm upgrade --wait`. */
+  /** `helm upgrade --wait`, with the chart of that release. */
   upgrade(place: Place, release: ReleaseName): Promise<void>;
   /** `helm rollback --wait`, to what was there before. */
   rollBack(place: Place): Promise<void>;
@@ -29,29 +29,35 @@ export interface ChartEngine extends Engine {
   remove(id: MemberName): Promise<{ readonly left: string; readonly uninstalled: string }>;
   /** Every agent of the member is of that release and ready, and none is on its way out. */
   runs(id: MemberName, release: ReleaseName): Promise<void>;
+  /** Before the bed. */
   stop(): Promise<void>;
 }
 
 const RELEASE = "isthmus";
 const WHERE = ["--namespace", SYSTEM_NAMESPACE];
-const WAIT = ["--wait", "--timeout", "5m"];
-const HUB_VALUES = ["--set", "hub.enabled=true,agent.enabled=false"];
+const WAIT = ["--wait", "--timeout", "4m"];
+const HUB_VALUES = { hub: { enabled: true }, agent: { enabled: false } };
+/** What the chart starts unless it is told otherwise. */
 const REPLICAS = 2;
 const METRICS_PORT = 9402;
 
 export async function startChartEngine(bed: Bed): Promise<ChartEngine> {
   const { hub, isthmus } = bed;
   if (hub === undefined) throw new Error("Agents need a bed with a hub: give isHubNeeded.");
-  const helm = await createHelm(bed.folder);
   const charts = writeCharts(bed.folder);
-  const clusterAt = (place: Place): BedControl => (place === "hub" ? hub : bed.clusters[place]);
-  const valuesOf = (place: Place): readonly string[] => (place === "hub" ? HUB_VALUES : []);
+  const helms = {
+    hub: await Helm.open(hub.kubeconfigPath),
+    east: await Helm.open(bed.clusters.east.kubeconfigPath),
+    west: await Helm.open(bed.clusters.west.kubeconfigPath),
+    edge: await Helm.open(bed.clusters.edge.kubeconfigPath),
+  } satisfies Record<Place, Helm>;
+  const valuesOf = (place: Place): Values => (place === "hub" ? HUB_VALUES : {});
   const schedulers = MEMBERS.map((id) => startScheduler(bed.clusters[id].store, id));
 
   async function install(place: Place): Promise<void> {
-    const flags = [...WHERE, "--create-namespace", ...valuesOf(place)];
-    if (place !== "hub") await removeDefinitions(clusterAt(place).store);
-    await helm(clusterAt(place), "install", RELEASE, charts.this, ...flags);
+    if (place !== "hub") await removeDefinitions(bed.clusters[place].store);
+    const args = ["install", RELEASE, charts.this, ...WHERE, "--create-namespace"];
+    await helms[place].run(args, valuesOf(place));
   }
 
   async function join(id: MemberName, ticket: string): Promise<void> {
@@ -60,17 +66,15 @@ export async function startChartEngine(bed: Bed): Promise<ChartEngine> {
   }
 
   async function runs(id: MemberName, release: ReleaseName): Promise<void> {
-    const selection = {
-      namespace: SYSTEM_NAMESPACE,
-      labelSelector: "app.kubernetes.io/component=agent",
-    };
+    const labelSelector = "app.kubernetes.io/component=agent";
     await eventually(
       `${id} has ${REPLICAS} agents of ${release} release, and no other`,
       async () => {
+        const selection = { namespace: SYSTEM_NAMESPACE, labelSelector };
         const { items } = await bed.clusters[id].store.list(RUN_POD, selection);
-        expectReady(items);
-        const versions = await Promise.all(items.map(askVersion));
-        expect(versions).toEqual(items.map(() => VERSIONS[release]));
+        const versions = await Promise.all(items.filter(isReady).map(askVersion));
+        expect(versions).toEqual(Array.from({ length: REPLICAS }, () => VERSIONS[release]));
+        expect(items).toHaveLength(REPLICAS);
       },
       2 * LIMIT_MS,
     );
@@ -93,25 +97,23 @@ export async function startChartEngine(bed: Bed): Promise<ChartEngine> {
     // The kubelet starts it with its other pods.
     reviveWith: async () => {},
     async upgrade(place, release) {
-      const flags = [...WHERE, ...WAIT, ...valuesOf(place)];
-      await helm(clusterAt(place), "upgrade", RELEASE, charts[release], ...flags);
+      const args = ["upgrade", RELEASE, charts[release], ...WHERE, ...WAIT];
+      await helms[place].run(args, valuesOf(place));
     },
     async rollBack(place) {
-      await helm(clusterAt(place), "rollback", RELEASE, ...WHERE, ...WAIT);
+      await helms[place].run(["rollback", RELEASE, ...WHERE, ...WAIT]);
     },
     async remove(id) {
       const { store, kubeconfigPath } = bed.clusters[id];
-      const agents = { namespace: SYSTEM_NAMESPACE, name: AGENT_NAME };
-      const scale = { apiVersion: "autoscaling/v1", kind: "Scale", metadata: agents };
-      const path = `/apis/apps/v1/namespaces/${agents.namespace}/deployments/${agents.name}/scale`;
-      await store.request("PUT", path, { body: { ...scale, spec: { replicas: 0 } } });
+      await stopAgents(store);
       const left = await isthmus("leave", "--kubeconfig", kubeconfigPath);
-      const uninstalled = await helm(bed.clusters[id], "uninstall", RELEASE, ...WHERE, ...WAIT);
+      const uninstalled = await helms[id].run(["uninstall", RELEASE, ...WHERE, ...WAIT]);
       return { left, uninstalled };
     },
     runs,
     async stop() {
       await Promise.all(schedulers.map((scheduler) => scheduler.stop()));
+      await Promise.all(Object.values(helms).map((helm) => helm.close()));
     },
   };
 }
@@ -129,9 +131,14 @@ async function removeDefinitions(store: KubeClient): Promise<void> {
   }
 }
 
-function expectReady(pods: readonly RunPod[]): void {
-  expect(pods.map(({ metadata }) => metadata.name)).toHaveLength(REPLICAS);
-  expect(pods.filter((pod) => isReady(pod as never))).toHaveLength(REPLICAS);
+/** As `kubectl scale --replicas 0` does. */
+async function stopAgents(store: KubeClient): Promise<void> {
+  const path = `/apis/apps/v1/namespaces/${SYSTEM_NAMESPACE}/deployments/${AGENT_NAME}/scale`;
+  const { status } = await store.request("PATCH", path, {
+    headers: { "content-type": "application/merge-patch+json" },
+    body: { spec: { replicas: 0 } },
+  });
+  if (status !== 200) throw new Error(`The agents were not scaled: status ${status}.`);
 }
 
 /** By its own word. */

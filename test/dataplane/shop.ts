@@ -301,7 +301,7 @@ export class Shop {
   }
 }
 
-export function isReady({ metadata, status }: Pod): boolean {
+export function isReady({ metadata, status }: Pick<Pod, "metadata" | "status">): boolean {
   const ready = status?.conditions?.find(({ type }) => type === "Ready");
   return ready?.status === "True" && metadata.deletionTimestamp === undefined;
 }
