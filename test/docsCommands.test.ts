@@ -29,6 +29,7 @@ const FOREIGN: ReadonlySet<string> = new Set([
   "kubectl",
   "ln",
   "podman",
+  "sed",
   "sha256sum",
   "source",
   "tar",

@@ -24,7 +24,12 @@ export const NOT_RUN: Readonly<Record<string, readonly string[]>> = {
     "npm run test:fast",
     "ISTHMUS_DATAPLANE_TABLE=table.md npm run test:dataplane",
   ],
-  "it works on the sources themselves": ["npm run check", "npm run fix", "npm run generate"],
+  "it works on the sources themselves": [
+    "npm run check",
+    "npm run fix",
+    "npm run generate",
+    "npm run manifests",
+  ],
   "it measures, which takes a machine of its own": [
     "npm run bench",
     "npm run bench -- --quick change cold",
@@ -57,10 +62,15 @@ export const NOT_RUN: Readonly<Record<string, readonly string[]>> = {
     "gcloud container clusters describe east --location europe-west1 --format='value(clusterIpv4Cidr,servicesIpv4Cidr)'",
     "gcloud compute firewall-rules create isthmus-pods --network default --allow tcp,udp,icmp --source-ranges 10.11.0.0/16,10.12.0.0/16",
   ],
-  "it needs Helm: the chart has tests of its own": [
+  "it needs Helm, with which test/chartInstall.real.test.ts does the same": [
+    "helm install isthmus charts/isthmus --namespace isthmus-system --create-namespace --set image.repository=registry.example.com/isthmus",
+    "helm uninstall isthmus --namespace isthmus-system",
     "helm install isthmus charts/isthmus --kubeconfig east.yaml --namespace isthmus-system --create-namespace --set image.repository=registry.example.com/isthmus",
     "helm upgrade isthmus charts/isthmus --kubeconfig east.yaml --namespace isthmus-system --reuse-values --set dns.enabled=true",
     "helm uninstall isthmus --kubeconfig east.yaml --namespace isthmus-system",
+  ],
+  "it needs a collector, with which test/traces.test.ts does the same": [
+    "isthmus agent --traces-endpoint http://collector.observability:4318",
   ],
   "it needs pods that run: there is no kubelet": [
     "kubectl --kubeconfig west.yaml -n shop run ask --rm -i --restart=Never --image=curlimages/curl -- curl -sS http://web.shop.svc.clusterset.local",

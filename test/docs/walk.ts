@@ -34,6 +34,7 @@ const ANY_PAGE = { "127.0.0.1:8181": "127.0.0.1:0" };
 /** A kubeconfig of its own: the docs change the current user in it. */
 const AGENTS_CONFIG = { KUBECONFIG: "agent.yaml" };
 const ON_HUB = { KUBECONFIG: "hub.yaml" };
+const IN_WEST = { KUBECONFIG: "west.yaml" };
 const ALL = "--context edge --context east --context west";
 
 const THE_COMMAND: Story = {
@@ -73,6 +74,12 @@ const MEMBERSHIP: Story = {
       command:
         "kubectl --kubeconfig east.yaml get nodes -o custom-columns=NODE:.metadata.name,PODS:.spec.podCIDRs",
       prints: /10\.11\.0\.0\/24/,
+    },
+    {
+      command:
+        "sed 's#image: isthmus:#image: registry.example.com/isthmus:#' manifests/agent.yaml | kubectl apply --server-side -f -",
+      env: IN_WEST,
+      prints: /isthmus-agent serverside-applied/,
     },
     {
       command:
@@ -326,7 +333,12 @@ const LEAVING: Story = {
       prints: /scaled/,
     },
     { command: "isthmus leave --kubeconfig east.yaml", prints: /east/ },
-    { command: "isthmus leave --kubeconfig west.yaml", isAside: true },
+    {
+      command: "kubectl -n isthmus-system scale deployment isthmus-agent --replicas 0",
+      env: IN_WEST,
+      prints: /scaled/,
+    },
+    { command: "isthmus leave", env: IN_WEST, prints: /west/ },
   ],
 };
 
