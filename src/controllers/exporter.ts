@@ -35,7 +35,10 @@ export interface ExporterOptions {
   readonly eventBucket: TokenBucket;
 }
 
-function observe(options: ExporterOptions, service: ServiceKey): ExportInput {
+export function observeExport(
+  options: Pick<ExporterOptions, "cluster" | "view" | "policy">,
+  service: ServiceKey,
+): ExportInput {
   const { cluster, view, policy } = options;
   const { namespace, name } = splitServiceKey(service);
   return {
@@ -55,7 +58,7 @@ export async function publishExport(
   span?: Span,
 ): Promise<void> {
   const { cluster, hub, view } = options;
-  const share = planShare(observe(options, service));
+  const share = planShare(observeExport(options, service));
   if (share === undefined) {
     await hub.withdraw(cluster, service, span);
     return;
@@ -71,7 +74,7 @@ export async function reportExport(
   signal: AbortSignal,
 ): Promise<Outcome> {
   const { cluster, hub, view, freshness } = options;
-  const input = observe(options, service);
+  const input = observeExport(options, service);
   if (input.serviceExport !== undefined) {
     const contributions = hub.contributions(service);
     const shares = contributions.map((contribution) => contribution.share);

@@ -4,8 +4,10 @@ import type { IPFamily } from "../api/builtin.ts";
 import { SERVICE } from "../api/builtin.ts";
 import { SERVICE_IMPORT } from "../api/mcs.ts";
 import { type ClusterId, type ServiceKey, splitServiceKey } from "../api/names.ts";
+import type { Contribution } from "../api/share.ts";
 import { readVirtualIps } from "../core/derived.ts";
 import { planImportEvents } from "../core/event.ts";
+import { planShare } from "../core/export.ts";
 import { recallLiveness } from "../core/fate.ts";
 import type { Liveness } from "../core/liveness.ts";
 import { type ImportInput, type NamespaceState, planImport } from "../core/plan.ts";
@@ -21,6 +23,7 @@ import type { Addresses } from "./addresses.ts";
 import { applyWrites, RefusedWrite } from "./apply.ts";
 import { observeAwaited } from "./awaited.ts";
 import { type EventContext, recordEvents } from "./event.ts";
+import { observeExport } from "./exporter.ts";
 import type { ClusterView } from "./view.ts";
 
 export interface ImporterOptions {
@@ -42,6 +45,7 @@ export interface ImporterOptions {
 /** import, derived Service, addresses, status: each needs the one before; a type flip adds one more. */
 const MAX_ROUNDS = 6;
 const ASK_AGAIN_MS = 30_000;
+const DUE_AGAIN_MS = 1_000;
 
 export async function reconcileImport(
   options: ImporterOptions,
@@ -50,8 +54,10 @@ export async function reconcileImport(
 ): Promise<Outcome> {
   const { store, freshness, addresses, view } = options;
   let refusedIp: string | undefined;
+  let isDue = false;
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const input = observe(options, service, refusedIp);
+    isDue = isOwnDue(options, service, input.contributions);
     const writes = planImport(input);
     if (writes.length === 0) break;
     try {
@@ -68,6 +74,8 @@ export async function reconcileImport(
   if (!hasAddress(view, service)) addresses.forget(service);
   // Whoever holds the address may let go of it, and nothing tells us when.
   if (refusedIp !== undefined) return { afterMs: ASK_AGAIN_MS };
+  // Should it be taken back before it is told, nobody would tell of that.
+  if (isDue && view.serviceImport(service) !== undefined) return { afterMs: DUE_AGAIN_MS };
   return freshness.isAhead(service) ? { afterMs: REMEMBER_MS } : "done";
 }
 
@@ -123,12 +131,25 @@ function observe(
     },
     isDrained: (source) => hub.isDrained(source),
     isAwaited: (source) => awaited.isAwaited(source) && !(source === cluster && isOwnKnown),
-    isComplete: awaited.isComplete,
+    isComplete: awaited.isComplete && !isOwnDue(options, service, contributions),
     observed,
     lastIps: addresses.recall(service),
     ...(refusedIp === undefined ? {} : { refusedIp }),
     now: formatTime(options.clock.now()),
   };
+}
+
+/**
+ * This cluster exports it and is yet to say so: a withdrawal that came before may be held up by a hub that is slow. A Service that was
+ * deleted and made anew must not cost the import its virtual IP for that long.
+ */
+function isOwnDue(
+  options: ImporterOptions,
+  service: ServiceKey,
+  contributions: readonly Contribution[],
+): boolean {
+  const isTold = contributions.some(({ share }) => share.cluster === options.cluster);
+  return !isTold && planShare(observeExport(options, service)) !== undefined;
 }
 
 function observeNamespace(options: ImporterOptions, service: ServiceKey): NamespaceState {
