@@ -30,7 +30,7 @@ function cloneInto(folder: string): void {
 
 function readFirstCommand(folder: string): string {
   const [, command = ""] =
-    /^```\n(.*)\n```$/m.exec(readFileSync(join(folder, "README.md"), "utf8")) ?? [];
+    /^```sh\n(.*)\n```$/m.exec(readFileSync(join(folder, "README.md"), "utf8")) ?? [];
   return command;
 }
 
