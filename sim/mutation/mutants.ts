@@ -50,8 +50,8 @@ const FLOW_MUTANTS: readonly Mutant[] = [
     name: "drop an un-export while partitioned",
     sentence: "A withdrawal that the hub could not be told is not tried again.",
     file: "src/controllers/exporter.ts",
-    from: "await hub.withdraw(cluster, service);",
-    to: "await hub.withdraw(cluster, service).catch(() => undefined);",
+    from: "await hub.withdraw(cluster, service, span);",
+    to: "await hub.withdraw(cluster, service, span).catch(() => undefined);",
     seed: 82,
   },
   {
@@ -195,8 +195,8 @@ const FLOW_MUTANTS: readonly Mutant[] = [
     name: "publish once",
     sentence: "What the hub did not take is not told again until something happens to it.",
     file: "src/controllers/member.ts",
-    from: 'if (!isHubSynced || options.isHubAway?.() === true) return "done";\n        throw error;',
-    to: 'return "done";',
+    from: '          return "done";\n        }\n        throw error;',
+    to: '        }\n        return "done";',
     seed: 202,
   },
 ];
