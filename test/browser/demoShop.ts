@@ -1,16 +1,14 @@
 // Test world: the demo's three clusters with a few services in them, made through their API servers, and a context to open them in.
 
-import { tmpdir } from "node:os";
 import { onTestFinished } from "vitest";
 import { ENDPOINT_SLICE, POD, SERVICE } from "../../src/api/builtin.ts";
 import { SERVICE_EXPORT } from "../../src/api/mcs.ts";
 import { SERVICE_NAME_LABEL, SOURCE_CLUSTER_LABEL } from "../../src/api/names.ts";
 import { apiVersionOf } from "../../src/api/object.ts";
-import type { CliContext } from "../../src/cli/context.ts";
 import { openDemoDashboard } from "../../src/cli/demo/dashboard.ts";
 import { SHOP } from "../../src/cli/demo/shop.ts";
 import { openWorld, type World } from "../../src/cli/demo/world.ts";
-import { systemClock, systemRandom } from "../../src/kube/clock.ts";
+import { silentContext } from "../commandLine.ts";
 
 type DemoCluster = World["clusters"]["east"];
 
@@ -19,21 +17,9 @@ export interface DemoShop extends World {
 }
 
 export async function openDemoShop(): Promise<DemoShop> {
-  const context: CliContext = {
-    out: () => {},
-    error: () => {},
-    input: () => Promise.resolve(""),
-    color: false,
-    interactive: false,
-    env: {},
-    home: tmpdir(),
-    clock: systemClock,
-    random: systemRandom,
-    signal: new AbortController().signal,
-  };
-  const world = await openWorld(context);
+  const world = await openWorld(silentContext);
   onTestFinished(() => world.stop());
-  const dashboard = await openDemoDashboard(context, world);
+  const dashboard = await openDemoDashboard(silentContext, world);
   onTestFinished(() => dashboard.close());
   return { ...world, url: dashboard.url };
 }

@@ -71,38 +71,28 @@ export async function requireKubectl(options: BinariesOptions = {}): Promise<str
   );
 }
 
-/** A cache entry of its own: whoever does not need it does not build it, and a newer one rebuilds no API server. */
-export async function requireCoreDns(options: BinariesOptions = {}): Promise<string> {
-  const { env = process.env, report = () => {} } = options;
-  const assets = env["KUBEBUILDER_ASSETS"];
-  const given = assets ? join(assets, "coredns") : undefined;
-  if (given !== undefined && (await isExecutable(given))) return given;
-  const go = await requireGo(env, {
-    whose: "The tests that ask a real CoreDNS",
-    place: "a coredns where KUBEBUILDER_ASSETS points",
-    ways: "put Go 1.26 or newer on the PATH, or set KUBEBUILDER_ASSETS to a folder with kube-apiserver, etcd and coredns",
-  });
-  const modules = [
-    { folder: join(MODULES_FOLDER, "coredns"), binaries: ["coredns"], ldflags: "-s -w" },
-  ];
-  const { folder } = await buildOnce({ go, modules, cacheRoot: findCache(env), report, pause });
-  return join(folder, "coredns");
+export function requireCoreDns(options: BinariesOptions = {}): Promise<string> {
+  return requireTool("coredns", "The tests that ask a real CoreDNS", options);
 }
 
-/** The same: a cache entry of its own. */
-export async function requireHelm(options: BinariesOptions = {}): Promise<string> {
+export function requireHelm(options: BinariesOptions = {}): Promise<string> {
+  return requireTool("helm", "The tests that render and install the chart", options);
+}
+
+/** A cache entry of its own: whoever does not need it does not build it, and a newer one rebuilds no API server. */
+async function requireTool(name: string, whose: string, options: BinariesOptions): Promise<string> {
   const { env = process.env, report = () => {} } = options;
   const assets = env["KUBEBUILDER_ASSETS"];
-  const given = assets ? join(assets, "helm") : undefined;
+  const given = assets ? join(assets, name) : undefined;
   if (given !== undefined && (await isExecutable(given))) return given;
   const go = await requireGo(env, {
-    whose: "The tests that render and install the chart",
-    place: "a helm where KUBEBUILDER_ASSETS points",
-    ways: "put Go 1.26 or newer on the PATH, or set KUBEBUILDER_ASSETS to a folder with kube-apiserver, etcd and helm",
+    whose,
+    place: `a ${name} where KUBEBUILDER_ASSETS points`,
+    ways: `put Go 1.26 or newer on the PATH, or set KUBEBUILDER_ASSETS to a folder with kube-apiserver, etcd and ${name}`,
   });
-  const modules = [{ folder: join(MODULES_FOLDER, "helm"), binaries: ["helm"], ldflags: "-s -w" }];
+  const modules = [{ folder: join(MODULES_FOLDER, name), binaries: [name], ldflags: "-s -w" }];
   const { folder } = await buildOnce({ go, modules, cacheRoot: findCache(env), report, pause });
-  return join(folder, "helm");
+  return join(folder, name);
 }
 
 function findCache(env: Readonly<Record<string, string | undefined>>): string {

@@ -13,9 +13,10 @@ import { startEmbeddedCluster } from "../../src/cli/embeddedCluster.ts";
 import { runCli } from "../../src/cli/program.ts";
 import { installCrds } from "../../src/controllers/crd.ts";
 import { createClient, type KubeClient } from "../../src/kube/client.ts";
-import { systemClock, systemRandom } from "../../src/kube/clock.ts";
+import { systemClock } from "../../src/kube/clock.ts";
 import { loadKubeconfig } from "../../src/kube/config.ts";
 import type { Store } from "../../src/ports/store.ts";
+import { silentContext } from "../commandLine.ts";
 import { type RealCluster, startCluster } from "../controlplane/cluster.ts";
 import { type RealCoreDns, startCoreDns } from "../controlplane/coredns.ts";
 import { anEndpoint, anExport, aService, aSlice, HEADLESS } from "../scenarios/objects.ts";
@@ -273,18 +274,7 @@ async function readWorld(namespace: string): Promise<DnsWorld> {
 
 function createContext(): { readonly cli: CliContext; readonly end: () => void } {
   const ending = new AbortController();
-  const cli = {
-    out: () => {},
-    error: () => {},
-    input: () => Promise.resolve(""),
-    color: false,
-    interactive: false,
-    env: {},
-    home: "/nonexistent",
-    clock: systemClock,
-    random: systemRandom,
-    signal: ending.signal,
-  };
+  const cli = { ...silentContext, home: "/nonexistent", signal: ending.signal };
   return { cli, end: () => ending.abort() };
 }
 
