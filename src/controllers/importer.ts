@@ -15,7 +15,7 @@ import type { Policy } from "../core/policy.ts";
 import type { Write } from "../core/write.ts";
 import { type Clock, formatTime } from "../ports/clock.ts";
 import type { Hub } from "../ports/hub.ts";
-import { isAbsentObject, isStoreError, type Store } from "../ports/store.ts";
+import { isAbsentObject, isNamespaceTerminating, type Store } from "../ports/store.ts";
 import type { TokenBucket } from "../runtime/bucket.ts";
 import { type Freshness, REMEMBER_MS } from "../runtime/freshness.ts";
 import type { Outcome } from "../runtime/queue.ts";
@@ -178,10 +178,7 @@ function hasAddress(view: ClusterView, service: ServiceKey): boolean {
  * not served: when it is again, nobody tells of objects that could not be written.
  */
 function isOutrun(error: unknown): boolean {
-  if (isAbsentObject(error)) return true;
-  return (
-    isStoreError(error, "Forbidden") && JSON.stringify(error.body).includes("NamespaceTerminating")
-  );
+  return isAbsentObject(error) || isNamespaceTerminating(error);
 }
 
 /** Of all that an import writes only the Service can be refused for what it asks: then plan without asking. */

@@ -15,7 +15,7 @@ import { renderMember } from "../hub/manifest/member.ts";
 import { resourceOf } from "../hub/manifest/resource.ts";
 import { renderMemberTokenRequest, type TokenOrder } from "../hub/manifest/tokenrequest.ts";
 import { type Clock, parseTime, sleep } from "../ports/clock.ts";
-import { isStoreError, type Store, type StoreError } from "../ports/store.ts";
+import { causesOf, isNamespaceTerminating, isStoreError, type Store } from "../ports/store.ts";
 
 /** What whoever registers a cluster can do on the hub. */
 export interface HubDoor {
@@ -171,7 +171,7 @@ async function createOnce(options: RegisterOptions, object: KubeObject): Promise
   try {
     await create(options, object);
   } catch (error) {
-    if (isTerminating(error)) throw beingRemoved(options.cluster, error);
+    if (isNamespaceTerminating(error)) throw beingRemoved(options.cluster, error);
     if (!isStoreError(error, "AlreadyExists")) throw error;
   }
 }
@@ -238,27 +238,9 @@ function beingRemoved(cluster: ClusterId, cause?: unknown): Problem {
   return new Problem("ClusterIdTaken", message, { hint: "Try again in a moment.", cause });
 }
 
-interface Cause {
-  readonly reason?: string;
-  readonly field?: string;
-  readonly message?: string;
-}
-
-function causesOf(error: StoreError): readonly Cause[] {
-  const { details } = (error.body ?? {}) as { readonly details?: { readonly causes?: unknown } };
-  return Array.isArray(details?.causes) ? (details.causes as readonly Cause[]) : [];
-}
-
 /** A policy names no field, a schema does; RBAC names no cause at all. */
 export function isPolicyRefusal(error: unknown): boolean {
   if (!isStoreError(error, "Forbidden", "Invalid")) return false;
   const causes = causesOf(error);
   return causes.length > 0 && causes.every(({ field, reason }) => !field && !reason);
-}
-
-function isTerminating(error: unknown): boolean {
-  return (
-    isStoreError(error, "Forbidden") &&
-    causesOf(error).some(({ reason }) => reason === "NamespaceTerminating")
-  );
 }

@@ -158,3 +158,22 @@ export function isAbsentObject(error: unknown): boolean {
   const { details } = (error.body ?? {}) as { readonly details?: { readonly name?: unknown } };
   return typeof details?.name === "string" && details.name !== "";
 }
+
+interface Cause {
+  readonly reason?: string;
+  readonly field?: string;
+  readonly message?: string;
+}
+
+export function causesOf(error: StoreError): readonly Cause[] {
+  const { details } = (error.body ?? {}) as { readonly details?: { readonly causes?: unknown } };
+  return Array.isArray(details?.causes) ? (details.causes as readonly Cause[]) : [];
+}
+
+/** Refused, though permitted: the namespace is on its way out. */
+export function isNamespaceTerminating(error: unknown): boolean {
+  return (
+    isStoreError(error, "Forbidden") &&
+    causesOf(error).some(({ reason }) => reason === "NamespaceTerminating")
+  );
+}

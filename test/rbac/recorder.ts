@@ -2,13 +2,13 @@
 // refused for want of one.
 
 import type { KubeObject, Resource } from "../../src/api/object.ts";
-import { isStoreError, type Store } from "../../src/ports/store.ts";
+import { isNamespaceTerminating, isStoreError, type Store } from "../../src/ports/store.ts";
 
 export interface Recorder {
   readonly store: Store;
   /** As in "patch multicluster.x-k8s.io/serviceimports/status", each once. */
   used(): readonly string[];
-  /** What the API server said, each time it answered 403. */
+  /** What the API server said, each time it answered 403 for want of a permission. */
   refusals(): readonly string[];
 }
 
@@ -23,7 +23,9 @@ export function createRecorder(server: Store): Recorder {
     try {
       return await send();
     } catch (error) {
-      if (isStoreError(error, "Forbidden")) refusals.push(`${permission}: ${error.message}`);
+      if (isStoreError(error, "Forbidden") && !isNamespaceTerminating(error)) {
+        refusals.push(`${permission}: ${error.message}`);
+      }
       throw error;
     }
   }
