@@ -1,19 +1,28 @@
-// Bench: an agent in a process of its own, as in real life. It tells what it holds once it has nothing left to do.
+// Bench: an agent in a process of its own, as in real life. Connected beforehand, started when the bench says so; its writes
+// are counted on their way to the API servers. Once it has nothing left to do it can tell what it holds.
 
 import { setTimeout as pause } from "node:timers/promises";
-import { NAMESPACE } from "../src/api/builtin.ts";
+import { LEASE, NAMESPACE } from "../src/api/builtin.ts";
+import { CLUSTER_MEMBER } from "../src/api/isthmus.ts";
+import type { ClusterId } from "../src/api/names.ts";
+import type { Resource } from "../src/api/object.ts";
 import { createLog } from "../src/cli/log.ts";
 import { type Agent, startAgent } from "../src/controllers/agent.ts";
 import { createPolicy } from "../src/core/policy.ts";
 import { createKubernetesHub } from "../src/hub/kubernetes.ts";
+import type { KubeClient } from "../src/kube/client.ts";
 import { systemClock, systemRandom } from "../src/kube/clock.ts";
+import type { Store } from "../src/ports/store.ts";
 import { REMEMBER_MS } from "../src/runtime/freshness.ts";
-import { serveParent } from "./child.ts";
+import { processorMs, serveParent } from "./child.ts";
+import { connect } from "./fleet.ts";
 import { settledBytes } from "./measure.ts";
-import { connect } from "./pair.ts";
-import { IMPORTER } from "./shares.ts";
+import type { SideTask, WorkReport } from "./side.ts";
 
-export interface AgentReport {
+/** "held": so many services imported, and nothing left to do. */
+export type AgentTask = SideTask | { readonly held: number };
+
+export interface HeldReport {
   /** Heap and buffers after a garbage collection. */
   readonly heldBytes: number;
   readonly rssBytes: number;
@@ -24,46 +33,100 @@ export interface AgentReport {
 const POLL_MS = 200;
 const TIMEOUT_MS = 900_000;
 
+let writes = 0;
+let agent: Agent | undefined;
+
 serveParent(
   async (access) => {
     const clients = access.map(connect);
     for (const client of clients) await client.get(NAMESPACE, { name: "default" });
-    const [hubStore, store] = clients;
-    if (hubStore === undefined || store === undefined) throw new Error("an agent needs a hub");
-    const shared = {
-      cluster: IMPORTER,
-      clock: systemClock,
-      random: systemRandom,
-      log: createLog("error", (line) => process.stderr.write(`${line}\n`)),
-    };
-    const hub = createKubernetesHub({ ...shared, store: hubStore });
-    return startAgent({ ...shared, store, hub, policy: createPolicy({}) });
+    const [hub, store] = clients;
+    if (hub === undefined || store === undefined) throw new Error("an agent needs a hub");
+    return { cluster: access[1]?.id as ClusterId, hub, store };
   },
-  async (agent, message): Promise<AgentReport> => {
-    await settle(agent, Number(message));
-    const heldBytes = await settledBytes();
+  async (clients, message): Promise<WorkReport | HeldReport> => {
+    const task = message as AgentTask;
+    if (typeof task === "object") return reportHeld(task.held);
+    if (task !== "report") agent = start(clients);
     return {
-      heldBytes,
-      rssBytes: process.memoryUsage().rss,
+      writes,
+      cpuMs: processorMs(),
       peakRssBytes: process.resourceUsage().maxRSS * 1_024,
+      isSettled: agent?.isSynced() === true && agent.isIdle(),
     };
   },
 );
 
+function start(clients: {
+  readonly cluster: ClusterId;
+  readonly hub: KubeClient;
+  readonly store: KubeClient;
+}): Agent {
+  const shared = {
+    cluster: clients.cluster,
+    clock: systemClock,
+    random: systemRandom,
+    log: createLog("error", (line) => process.stderr.write(`${line}\n`)),
+  };
+  const hub = createKubernetesHub({ ...shared, store: countWrites(clients.hub) });
+  const store = countWrites(clients.store);
+  return startAgent({ ...shared, store, hub, policy: createPolicy({}) });
+}
+
+async function reportHeld(imports: number): Promise<HeldReport> {
+  await settle(imports);
+  const heldBytes = await settledBytes();
+  return {
+    heldBytes,
+    rssBytes: process.memoryUsage().rss,
+    peakRssBytes: process.resourceUsage().maxRSS * 1_024,
+  };
+}
+
 /** So many services imported, and nothing to do for as long as our own writes are remembered. */
-async function settle(agent: Agent, imports: number): Promise<void> {
+async function settle(imports: number): Promise<void> {
   const deadlineMs = performance.now() + TIMEOUT_MS;
   let idleSinceMs: number | undefined;
   for (;;) {
-    const isSettled = agent.isSynced() && agent.isIdle() && agent.measures()?.imports === imports;
+    const isSettled =
+      agent?.isSynced() === true && agent.isIdle() && agent.measures()?.imports === imports;
     const nowMs = performance.now();
     idleSinceMs = isSettled ? (idleSinceMs ?? nowMs) : undefined;
     if (idleSinceMs !== undefined && nowMs - idleSinceMs > REMEMBER_MS) return;
     if (nowMs > deadlineMs) {
       throw new Error(
-        `${agent.measures()?.imports ?? 0} of ${imports} services were imported in time`,
+        `${agent?.measures()?.imports ?? 0} of ${imports} services were imported in time`,
       );
     }
     await pause(POLL_MS);
   }
+}
+
+function countWrites(store: Store): Store {
+  /** What an agent says of itself comes with time, or once: it is no work. */
+  function count(resource: Resource): void {
+    if (resource !== LEASE && resource !== CLUSTER_MEMBER) writes += 1;
+  }
+  return {
+    get: store.get.bind(store),
+    list: store.list.bind(store),
+    watch: store.watch.bind(store),
+    create(resource, object, options) {
+      // Nothing changes by it: an agent asks once which families the cluster has.
+      if (options?.dryRun !== true) count(resource);
+      return store.create(resource, object, options);
+    },
+    replace(resource, object, options) {
+      count(resource);
+      return store.replace(resource, object, options);
+    },
+    apply(resource, object, options) {
+      count(resource);
+      return store.apply(resource, object, options);
+    },
+    delete(resource, ref, options) {
+      count(resource);
+      return store.delete(resource, ref, options);
+    },
+  };
 }

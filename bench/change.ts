@@ -1,158 +1,206 @@
-// Bench: one EndpointSlice changes in one cluster: how long until the imported slice has changed in the other, as a multiple
-// of two floors: making the same writes (the exporting cluster imports its own service, too), and making only the one that
-// is waited for. All three run at the same time in processes of their own and take turns; a change counts from the server's
-// answer to it until a watch in the other cluster shows its address.
+// Bench: slices of exported services change, nothing else going on, at 50 a second, and all at once; then an agent starts
+// anew. How long until the other cluster has it, what it costs and what is written, as multiples of an agent without logic.
+// Both take turns on the same servers.
 
 import { setTimeout as pause } from "node:timers/promises";
-import { ENDPOINT_SLICE } from "../src/api/builtin.ts";
-import { SOURCE_CLUSTER_LABEL } from "../src/api/names.ts";
-import type { KubeClient } from "../src/kube/client.ts";
 import { watchArrival } from "./arrival.ts";
-import { type Child, startChild } from "./child.ts";
-import type { FloorTask } from "./floor.ts";
+import { type Fleet, withFleet } from "./fleet.ts";
 import { percentileOf } from "./measure.ts";
-import { FLOOR_SPACES, type Pair, SPACE, withPair } from "./pair.ts";
-import { addressOf, createExports, createServices, forEach, renderSource } from "./source.ts";
-import { type BenchOptions, type BenchResult, compareRounds } from "./table.ts";
+import { type Side, type SideName, type WorkReport, withSide } from "./side.ts";
+import { openSight, type Sight } from "./sight.ts";
+import { createExports, createServices, type Size } from "./source.ts";
+import { type BenchOptions, type BenchResult, compareRounds, type Row } from "./table.ts";
 
-const SERVICES = 100;
-const GOAL = 1.5;
-/** What a change leaves to do (our import in its own cluster, watches that bring it back) must not fall into the next one. */
-const QUIET_MS = 30;
-const TIMEOUT_MS = 30_000;
-
-/** Times by namespace, and so by who was measured. */
-type Round = Readonly<Record<(typeof SPACES)[number], readonly number[]>>;
-
-const [SAME_SPACE, ONE_SPACE] = FLOOR_SPACES;
-const SPACES = [SPACE, SAME_SPACE, ONE_SPACE] as const;
-
-interface Sight {
-  /** Resolves to the time when the address was seen in an imported slice of that namespace. */
-  seen(namespace: string, address: string): Promise<number>;
-  stop(): Promise<void>;
+interface Extent {
+  readonly size: Size;
+  readonly warmup: number;
+  readonly idle: number;
+  readonly stream: number;
+  readonly rolled: number;
 }
 
+const WHOLE: Extent = {
+  size: { services: 1_000, endpoints: 10 },
+  warmup: 300,
+  idle: 300,
+  stream: 1_000,
+  rolled: 500,
+};
+const QUICK: Extent = {
+  size: { services: 100, endpoints: 10 },
+  warmup: 50,
+  idle: 50,
+  stream: 250,
+  rolled: 50,
+};
+const PER_SECOND = 50;
+/** Pods of a service are replaced one after the other, and its slice changes each time. */
+const ROLL_STEPS = 5;
+/** The share on the hub, and a slice in each cluster. */
+const PLACES = 3;
+const P50_GOAL = 1.3;
+const P99_GOAL = 2;
+const WRITES_GOAL = 1.05;
+/** Whoever writes more than is needed mostly does so late. */
+const AFTERMATH_MS = 2_000;
+/** Longer than what was written is remembered. */
+const RESTED_MS = 6_000;
+const POLL_MS = 10;
+
+interface Figures {
+  readonly idleMs: readonly number[];
+  readonly streamMs: readonly number[];
+  readonly streamCpuMs: number;
+  readonly changeWrites: number;
+  readonly rollMs: number;
+  readonly rollWrites: number;
+  readonly restartMs: number;
+  readonly restartWrites: number;
+}
+
+type Round = Readonly<Record<SideName, Figures>>;
+
 export function runChangeBench({ quick, rounds }: BenchOptions): Promise<BenchResult> {
-  const changes = quick ? 50 : 200;
-  return withPair(async (pair) => {
-    const sight = await watchSlices(pair.b);
-    const children: Child[] = [];
+  const extent = quick ? QUICK : WHOLE;
+  return withFleet(async (fleet) => {
+    await bringIntoStep(fleet, extent.size);
+    const sight = await openSight(fleet, extent.size);
     try {
-      const isthmus = await startChild("./isthmus.ts", pair.access);
-      children.push(isthmus);
-      await bringIntoStep(pair, isthmus);
-      const floor = await startChild("./floor.ts", pair.access);
-      children.push(floor);
-      await letFollow(pair, floor);
-      let change = 0;
-      /** They take turns, and turns about who is first. */
-      const measureRound = async (count: number): Promise<Round> => {
-        const times = { [SPACE]: [], [SAME_SPACE]: [], [ONE_SPACE]: [] } as Record<
-          (typeof SPACES)[number],
-          number[]
-        >;
-        for (let turn = 0; turn < count * SPACES.length; turn++) {
-          const lap = Math.floor(turn / SPACES.length);
-          const namespace = SPACES[(turn + lap) % SPACES.length] ?? SPACE;
-          const time = await measureChange(pair, sight, { namespace, change: ++change });
-          times[namespace].push(time);
-        }
-        return times;
-      };
-      // Warms up both sides.
-      await measureRound(20);
       const results: Round[] = [];
-      for (let round = 0; round < rounds; round++) results.push(await measureRound(changes));
-      return { title: titleOf(changes), rows: rowsOf(results) };
+      for (let round = 0; round < rounds; round++) {
+        // Each goes first in turn: servers are slower or quicker with what they went through before.
+        const first = round % 2 === 0 ? await measure(fleet, sight, extent, "ours") : undefined;
+        const floor = await measure(fleet, sight, extent, "floor");
+        const ours = first ?? (await measure(fleet, sight, extent, "ours"));
+        results.push({ ours, floor });
+      }
+      return { title: titleOf(extent), rows: rowsOf(results, extent) };
     } finally {
-      await Promise.all(children.map((child) => child.stop()));
       await sight.stop();
     }
   });
 }
 
-function titleOf(changes: number): string {
-  return `change: one EndpointSlice changed until its import in the other cluster has (${changes} changes a round, ${SERVICES} services) ÷ only the writes`;
+function titleOf({ size: { services, endpoints } }: Extent): string {
+  return `change: slices of ${services} Services × ${endpoints} endpoints, from one cluster through a hub to the other ÷ an agent without logic`;
 }
 
 /** All services are imported before it counts. */
-async function bringIntoStep(pair: Pair, isthmus: Child): Promise<void> {
-  await createServices(pair.a, SERVICES);
-  await createExports(pair.a, SERVICES);
-  const arrival = await watchArrival(pair, SERVICES);
+async function bringIntoStep(fleet: Fleet, size: Size): Promise<void> {
+  await createServices(fleet.a, size);
+  await createExports(fleet.a, size.services);
+  const arrival = await watchArrival(fleet, size);
   try {
-    await isthmus.ask("start");
-    await isthmus.unlessDead(arrival.complete);
+    await withSide(fleet, "ours", async (side) => {
+      await side.tell("start");
+      await side.unlessDead(arrival.complete);
+      await settle(side);
+    });
   } finally {
     await arrival.stop();
   }
 }
 
-async function letFollow({ a }: Pair, floor: Child): Promise<void> {
-  for (const space of FLOOR_SPACES) {
-    await forEach(SERVICES, (index) => a.create(ENDPOINT_SLICE, renderSource(space, index)));
-  }
-  await floor.ask("follow" satisfies FloorTask);
-}
-
-async function measureChange(
-  { a }: Pair,
+async function measure(
+  fleet: Fleet,
   sight: Sight,
-  what: { readonly namespace: string; readonly change: number },
-): Promise<number> {
-  const { namespace, change } = what;
-  const seen = sight.seen(namespace, addressOf(change));
-  await a.replace(ENDPOINT_SLICE, renderSource(namespace, change % SERVICES, change));
-  const writtenMs = performance.now();
-  const took = (await seen) - writtenMs;
-  await pause(QUIET_MS);
-  return took;
+  extent: Extent,
+  name: SideName,
+): Promise<Figures> {
+  return withSide(fleet, name, async (side) => {
+    await side.tell("resume");
+    await settle(side);
+    await side.unlessDead(sight.oneByOne(extent.warmup));
+    const start = await rest(side);
+    const idleMs = await side.unlessDead(sight.oneByOne(extent.idle));
+    const idled = await rest(side);
+    const streamMs = await side.unlessDead(sight.stream(extent.stream, PER_SECOND));
+    const streamed = await rest(side);
+    const rollMs = await side.unlessDead(sight.roll(extent.rolled, ROLL_STEPS));
+    const rolled = await rest(side);
+    return {
+      idleMs,
+      streamMs,
+      streamCpuMs: streamed.cpuMs - idled.cpuMs,
+      changeWrites: streamed.writes - start.writes,
+      rollMs,
+      rollWrites: rolled.writes - streamed.writes,
+      ...(name === "ours" ? await restart(side) : await reread(side)),
+    };
+  });
 }
 
-async function watchSlices(client: KubeClient): Promise<Sight> {
-  const stopping = new AbortController();
-  const scope = { labelSelector: SOURCE_CLUSTER_LABEL };
-  const { resourceVersion } = await client.list(ENDPOINT_SLICE, { ...scope, limit: 1 });
-  const awaited = new Map<string, (atMs: number) => void>();
-  const ended = client.watch(
-    ENDPOINT_SLICE,
-    { ...scope, resourceVersion, signal: stopping.signal },
-    (event) => {
-      if (event.type === "BOOKMARK") return;
-      const { metadata, endpoints } = event.object;
-      awaited.get(`${metadata.namespace} ${endpoints[0]?.addresses[0]}`)?.(performance.now());
-    },
-  );
-  return {
-    seen(namespace, address) {
-      return new Promise((resolve, reject) => {
-        const key = `${namespace} ${address}`;
-        const timer = setTimeout(() => {
-          reject(new Error(`the change to ${address} in ${namespace} never arrived`));
-        }, TIMEOUT_MS);
-        awaited.set(key, (atMs) => {
-          clearTimeout(timer);
-          awaited.delete(key);
-          resolve(atMs);
-        });
-      });
-    },
-    async stop() {
-      stopping.abort();
-      await ended;
-    },
-  };
+async function rest(side: Side): Promise<WorkReport> {
+  await pause(AFTERMATH_MS);
+  return side.report();
 }
 
-function rowsOf(rounds: readonly Round[]) {
-  const row = (percent: number, floor: (typeof FLOOR_SPACES)[number], goal?: number) =>
+async function settle(side: Side): Promise<void> {
+  while (!(await side.report()).isSettled) await pause(POLL_MS);
+}
+
+async function restart(side: Side) {
+  const agent = await side.replace("b");
+  const startedMs = performance.now();
+  await agent.ask("resume");
+  while (!((await agent.ask("report")) as WorkReport).isSettled) await pause(POLL_MS);
+  const restartMs = performance.now() - startedMs;
+  await pause(RESTED_MS);
+  const { writes } = (await agent.ask("report")) as WorkReport;
+  return { restartMs, restartWrites: writes };
+}
+
+async function reread(side: Side) {
+  const agent = await side.replace("b");
+  return { restartMs: (await agent.ask("reread")) as number, restartWrites: 0 };
+}
+
+function rowsOf(rounds: readonly Round[], extent: Extent): Row[] {
+  const row = (
+    name: string,
+    unit: Row["unit"],
+    of: (figures: Figures) => number,
+    rest: { readonly goal?: number; readonly floor?: number } = {},
+  ): Row =>
     compareRounds(rounds, {
-      name: `p${percent} ÷ ${floor === SAME_SPACE ? "the same writes" : "the one write waited for"}`,
-      unit: "ms",
-      ours: (round) => percentileOf(round[SPACE], percent),
-      floor: (round) => percentileOf(round[floor], percent),
-      ...(goal !== undefined && { goal }),
+      name,
+      unit,
+      ours: ({ ours }) => of(ours),
+      floor: ({ floor }) => rest.floor ?? of(floor),
+      ...(rest.goal !== undefined && { goal: rest.goal }),
     });
-  return [row(50, SAME_SPACE, GOAL), row(99, SAME_SPACE), row(50, ONE_SPACE), row(99, ONE_SPACE)];
+  const changes = extent.idle + extent.stream;
+  const rolled = extent.rolled * ROLL_STEPS;
+  return [
+    row("idle, p50", "ms", ({ idleMs }) => percentileOf(idleMs, 50), { goal: P50_GOAL }),
+    row("idle, p99", "ms", ({ idleMs }) => percentileOf(idleMs, 99), { goal: P99_GOAL }),
+    row("50 a second, p50", "ms", ({ streamMs }) => percentileOf(streamMs, 50), {
+      goal: P50_GOAL,
+    }),
+    row("50 a second, p99", "ms", ({ streamMs }) => percentileOf(streamMs, 99), {
+      goal: P99_GOAL,
+    }),
+    row(
+      "50 a second, processor per 1,000",
+      "ms",
+      ({ streamCpuMs }) => (streamCpuMs / extent.stream) * 1_000,
+    ),
+    row("writes ÷ one per change and place", "writes", ({ changeWrites }) => changeWrites, {
+      goal: WRITES_GOAL,
+      floor: changes * PLACES,
+    }),
+    row(`${extent.rolled} rolled, until quiet`, "ms", ({ rollMs }) => rollMs),
+    row(
+      `${extent.rolled} rolled, writes ÷ one per change and place`,
+      "writes",
+      ({ rollWrites }) => rollWrites,
+      { goal: WRITES_GOAL, floor: rolled * PLACES },
+    ),
+    row(`${extent.rolled} rolled, writes`, "writes", ({ rollWrites }) => rollWrites),
+    row("restart until steady ÷ reading it all", "ms", ({ restartMs }) => restartMs),
+    row("restart, writes ÷ imports", "writes", ({ restartWrites }) => restartWrites, {
+      goal: 0,
+      floor: extent.size.services,
+    }),
+  ];
 }

@@ -2,7 +2,7 @@
 
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import type { Access } from "./pair.ts";
+import type { Access } from "./fleet.ts";
 
 export interface Child {
   /** The answer to one message; one at a time. */
@@ -12,7 +12,7 @@ export interface Child {
   stop(): Promise<void>;
 }
 
-/** Resolves when the child is connected to both clusters. */
+/** Resolves when the child is connected. */
 export async function startChild(file: string, access: readonly Access[]): Promise<Child> {
   const child = fork(new URL(file, import.meta.url));
   const died = new AbortController();

@@ -1,117 +1,184 @@
-// Bench: exported services exist, Isthmus starts: how long until each is imported in both clusters, as a multiple of making
-// the same API writes with the same concurrency. Measured from the call of startCentral, clients connected.
+// Bench: exported services exist, the agents start: how long until each is imported in both clusters; then slices change one
+// by one; then all exports are deleted. As multiples of an agent without logic, and at growing sizes: what one change costs
+// must not depend on how many services there are.
 
 import { setTimeout as pause } from "node:timers/promises";
-import { watchArrival } from "./arrival.ts";
-import { startChild } from "./child.ts";
-import type { FloorReport, FloorTask } from "./floor.ts";
-import type { IsthmusReport } from "./isthmus.ts";
+import { SERVICE_EXPORT } from "../src/api/mcs.ts";
+import { watchArrival, watchGone } from "./arrival.ts";
+import { type Fleet, withFleet } from "./fleet.ts";
+import { percentileOf } from "./measure.ts";
 import { readOutcome, requireSameOutcome } from "./outcome.ts";
-import { type Pair, withPair } from "./pair.ts";
-import { createExports, createServices, ENDPOINTS, removeImports } from "./source.ts";
-import { type BenchOptions, type BenchResult, compareRounds } from "./table.ts";
+import { type Side, type SideName, withSide } from "./side.ts";
+import { openSight } from "./sight.ts";
+import { createExports, createServices, removeAll, resetServices, type Size } from "./source.ts";
+import { type BenchOptions, type BenchResult, compareRounds, type Row } from "./table.ts";
 
-const GOAL = 1.5;
+const SIZES: readonly Size[] = [100, 200, 400, 800, 1_000, 5_000].map((services) => ({
+  services,
+  endpoints: 10,
+}));
+const LARGE: Size = { services: 1_000, endpoints: 100 };
+const QUICK_SIZES: readonly Size[] = [100, 200].map((services) => ({ services, endpoints: 10 }));
+
+const TIME_GOAL = 1.3;
+const WRITES_GOAL = 1.05;
+const FLAT_GOAL = 1.2;
+const WARMUP_CHANGES = 100;
+const CHANGES = 150;
 /** Whoever writes more than is needed mostly does so late. */
 const AFTERMATH_MS = 2_000;
 
-interface Sync {
+interface Figures {
   readonly wallMs: number;
   readonly cpuMs: number;
   readonly writes: number;
+  readonly peakRssBytes: number;
+  readonly changeMs: number;
+  readonly changeCpuMs: number;
+  readonly withdrawMs: number;
+  readonly withdrawWrites: number;
   readonly outcome: readonly string[];
 }
 
-interface Round {
-  readonly ours: Sync;
-  readonly floor: Sync;
+type Round = Readonly<Record<SideName, Figures>>;
+
+interface Measured {
+  readonly size: Size;
+  readonly rounds: readonly Round[];
 }
 
-export function runColdBench({ quick, rounds }: BenchOptions): Promise<BenchResult> {
-  const count = quick ? 100 : 1_000;
-  return withPair(async (pair) => {
-    await createServices(pair.a, count);
+export async function runColdBench({ quick, rounds }: BenchOptions): Promise<BenchResult> {
+  const grown: Measured[] = [];
+  for (const size of quick ? QUICK_SIZES : [...SIZES, LARGE]) {
+    grown.push({ size, rounds: await measureSize(size, rounds) });
+  }
+  return {
+    title:
+      "cold: exported Services × endpoints imported in two clusters through a hub ÷ an agent without logic",
+    rows: [...grown.flatMap(rowsOf), ...growthRows(grown)],
+  };
+}
+
+function measureSize(size: Size, rounds: number): Promise<readonly Round[]> {
+  return withFleet(async (fleet) => {
+    await createServices(fleet.a, size);
     const results: Round[] = [];
     for (let round = 0; round < rounds; round++) {
       // Each goes first in turn: servers are slower or quicker with what they went through before.
-      const first = round % 2 === 0 ? await syncOurs(pair, count) : undefined;
-      const floor = await syncFloor(pair, count);
-      const ours = first ?? (await syncOurs(pair, count));
+      const first = round % 2 === 0 ? await live(fleet, size, "ours") : undefined;
+      const floor = await live(fleet, size, "floor");
+      const ours = first ?? (await live(fleet, size, "ours"));
       requireSameOutcome(ours.outcome, floor.outcome);
       results.push({ ours, floor });
     }
-    return { title: titleOf(count), rows: rowsOf(results) };
+    return results;
   });
 }
 
-function titleOf(count: number): string {
-  return `cold: ${count} exported Services of ${ENDPOINTS} endpoints imported in two clusters ÷ only the same writes, as many at once`;
-}
-
-function syncOurs(pair: Pair, count: number): Promise<Sync> {
-  return sync(pair, { count, file: "./isthmus.ts", task: "start" }, async (ask) => {
-    const { cpuMs } = (await ask("report")) as IsthmusReport;
-    await pause(AFTERMATH_MS);
-    const { writes } = (await ask("report")) as IsthmusReport;
-    return { cpuMs, writes };
+/** From the first export to the last withdrawal. */
+async function live(fleet: Fleet, size: Size, name: SideName): Promise<Figures> {
+  await resetServices(fleet.a, size);
+  await createExports(fleet.a, size.services);
+  return withSide(fleet, name, async (side) => {
+    const synced = await sync(fleet, size, side);
+    const outcome = await readOutcome(fleet);
+    const changed = await change(fleet, size, side);
+    const withdrawn = await withdraw(fleet, size, side);
+    return { ...synced, ...changed, ...withdrawn, outcome };
   });
 }
 
-function syncFloor(pair: Pair, count: number): Promise<Sync> {
-  const task: FloorTask = { imports: count };
-  return sync(pair, { count, file: "./floor.ts", task }, async (_, answer) => {
-    return (await answer) as FloorReport;
-  });
-}
-
-async function sync(
-  pair: Pair,
-  run: { readonly count: number; readonly file: string; readonly task: unknown },
-  report: (
-    ask: (message: unknown) => Promise<unknown>,
-    answer: Promise<unknown>,
-  ) => Promise<{ readonly cpuMs: number; readonly writes: number }>,
-): Promise<Sync> {
-  await removeImports(pair);
-  await createExports(pair.a, run.count);
-  const arrival = await watchArrival(pair, run.count);
+async function sync(fleet: Fleet, size: Size, side: Side) {
+  const arrival = await watchArrival(fleet, size);
   try {
-    const child = await startChild(run.file, pair.access);
-    try {
-      const startedMs = performance.now();
-      const answer = child.ask(run.task);
-      const [completeMs] = await child.unlessDead(Promise.all([arrival.complete, answer]));
-      const reported = await report(child.ask, answer);
-      const outcome = await readOutcome(pair);
-      return { ...reported, wallMs: completeMs - startedMs, outcome };
-    } finally {
-      await child.stop();
-    }
+    const before = await side.report();
+    const startedMs = performance.now();
+    await side.tell("start");
+    const completeMs = await side.unlessDead(arrival.complete);
+    const { cpuMs } = await side.report();
+    await pause(AFTERMATH_MS);
+    const { writes, peakRssBytes } = await side.report();
+    return { wallMs: completeMs - startedMs, cpuMs: cpuMs - before.cpuMs, writes, peakRssBytes };
   } finally {
     await arrival.stop();
   }
 }
 
-function rowsOf(rounds: readonly Round[]) {
+async function change(fleet: Fleet, size: Size, side: Side) {
+  const sight = await openSight(fleet, size);
+  try {
+    await side.unlessDead(sight.oneByOne(WARMUP_CHANGES));
+    const before = await side.report();
+    const times = await side.unlessDead(sight.oneByOne(CHANGES));
+    const after = await side.report();
+    return {
+      changeMs: percentileOf(times, 50),
+      changeCpuMs: (after.cpuMs - before.cpuMs) / CHANGES,
+    };
+  } finally {
+    await sight.stop();
+  }
+}
+
+async function withdraw(fleet: Fleet, { services }: Size, side: Side) {
+  const gone = await watchGone(fleet, services);
+  try {
+    const before = await side.report();
+    const startedMs = performance.now();
+    await removeAll(fleet.a, SERVICE_EXPORT);
+    const goneMs = await side.unlessDead(gone.complete);
+    await pause(AFTERMATH_MS);
+    const { writes } = await side.report();
+    return { withdrawMs: goneMs - startedMs, withdrawWrites: writes - before.writes };
+  } finally {
+    await gone.stop();
+  }
+}
+
+function rowsOf({ size: { services, endpoints }, rounds }: Measured): Row[] {
+  const row = (
+    name: string,
+    unit: Row["unit"],
+    of: (figures: Figures) => number,
+    goal?: number,
+  ): Row =>
+    compareRounds(rounds, {
+      name: `${services} × ${endpoints}: ${name}`,
+      unit,
+      ours: ({ ours }) => of(ours),
+      floor: ({ floor }) => of(floor),
+      ...(goal !== undefined && { goal }),
+    });
   return [
-    compareRounds(rounds, {
-      name: "time",
+    row("time", "ms", ({ wallMs }) => wallMs, TIME_GOAL),
+    row("API writes", "writes", ({ writes }) => writes, WRITES_GOAL),
+    row("processor, without the servers", "ms", ({ cpuMs }) => cpuMs),
+    row("peak RSS of the importing agent", "MB", ({ peakRssBytes }) => peakRssBytes / 1e6),
+    row("withdrawal of all", "ms", ({ withdrawMs }) => withdrawMs),
+    row("API writes to withdraw", "writes", ({ withdrawWrites }) => withdrawWrites, WRITES_GOAL),
+    row("one change, p50", "ms", ({ changeMs }) => changeMs, TIME_GOAL),
+  ];
+}
+
+/** Ours alone, at the largest number of services and at the smallest. */
+function growthRows(grown: readonly Measured[]): Row[] {
+  const sizes = grown.filter(({ size }) => size.endpoints !== LARGE.endpoints);
+  const [small, large] = [sizes.at(0), sizes.at(-1)];
+  if (small === undefined || large === undefined) return [];
+  const pairs = large.rounds.map((round, index) => ({
+    large: round.ours,
+    small: (small.rounds[index] ?? round).ours,
+  }));
+  const row = (name: string, of: (figures: Figures) => number, goal?: number): Row =>
+    compareRounds(pairs, {
+      name: `${name}, ${large.size.services} services ÷ ${small.size.services}`,
       unit: "ms",
-      ours: ({ ours }) => ours.wallMs,
-      floor: ({ floor }) => floor.wallMs,
-      goal: GOAL,
-    }),
-    compareRounds(rounds, {
-      name: "processor, without the servers",
-      unit: "ms",
-      ours: ({ ours }) => ours.cpuMs,
-      floor: ({ floor }) => floor.cpuMs,
-    }),
-    compareRounds(rounds, {
-      name: "API writes",
-      unit: "writes",
-      ours: ({ ours }) => ours.writes,
-      floor: ({ floor }) => floor.writes,
-    }),
+      ours: (pair) => of(pair.large),
+      floor: (pair) => of(pair.small),
+      ...(goal !== undefined && { goal }),
+    });
+  return [
+    row("one change, p50", ({ changeMs }) => changeMs, FLAT_GOAL),
+    row("one change, processor", ({ changeCpuMs }) => changeCpuMs),
   ];
 }

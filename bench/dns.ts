@@ -23,7 +23,7 @@ import {
   vipQuestions,
   ZONE,
 } from "./dnsworld.ts";
-import { accessOf, connect, prepare, SPACE } from "./pair.ts";
+import { accessOf, connect, prepare, SPACE } from "./fleet.ts";
 import { type BenchOptions, type BenchResult, compareRounds, type Row } from "./table.ts";
 
 interface Server {

@@ -1,140 +1,205 @@
-// Bench: the floor in a process of its own: the API writes that no implementation can do without, and nothing else. It knows
-// beforehand what we have to find out, reads no cache, compares nothing.
+// Bench: the floor of one cluster in a process of its own: the watches that tell of a change and the API writes that no
+// implementation can do without, and nothing else. It knows beforehand what we have to find out, keeps no cache, compares
+// nothing.
+//
+//   a:  exports and slices of the cluster ─▶ shares on the hub, status of the export, import in the cluster
+//   b:  shares on the hub ─▶ import in the cluster
 
-import { ENDPOINT_SLICE, type EndpointSlice, SERVICE, type Service } from "../src/api/builtin.ts";
-import { derivedServiceName, importedSliceName } from "../src/api/digest.ts";
+import { ENDPOINT_SLICE, NAMESPACE, SERVICE, type Service } from "../src/api/builtin.ts";
+import {
+  derivedServiceName,
+  endpointShareName,
+  importedSliceName,
+  serviceShareName,
+} from "../src/api/digest.ts";
+import { ENDPOINT_SHARE, type EndpointShareObject, SERVICE_SHARE } from "../src/api/hubshare.ts";
 import { SERVICE_EXPORT, SERVICE_IMPORT, type ServiceImport } from "../src/api/mcs.ts";
-import { type ClusterId, SOURCE_CLUSTER_LABEL, serviceKey } from "../src/api/names.ts";
+import {
+  type ClusterId,
+  memberNamespace,
+  SOURCE_CLUSTER_LABEL,
+  serviceKey,
+} from "../src/api/names.ts";
+import type { KubeObject, Resource } from "../src/api/object.ts";
 import { WORKERS } from "../src/controllers/member.ts";
 import { processorMs, serveParent } from "./child.ts";
+import { SPACE } from "./fleet.ts";
+import { createLane } from "./lane.ts";
 import {
   renderDerived,
+  renderEndpointShare,
   renderExportStatus,
   renderImport,
   renderImportStatus,
+  renderServiceShare,
   renderSlice,
+  type Sliced,
 } from "./needed.ts";
-import { FLOOR_SPACES, SPACE } from "./pair.ts";
-import { forEach, renderSource, serviceName } from "./source.ts";
+import type { SideTask, WorkReport } from "./side.ts";
 import { openWire, type Wire } from "./wire.ts";
 
-/** Follow changes of single slices, or write so many imports. */
-export type FloorTask = "follow" | { readonly imports: number };
+type Task = "new" | "changed" | "gone";
 
-export interface FloorReport {
-  readonly writes: number;
-  readonly cpuMs: number;
-}
+const SOURCE = "a" as ClusterId;
+const SHARES = memberNamespace(SOURCE);
 
 serveParent(
   (access) => Promise.all(access.map(openWire)),
-  async ([a, b], message) => {
-    if (a === undefined || b === undefined) throw new Error("two clusters are needed");
-    const task = message as FloorTask;
-    if (task === "follow") {
-      const [same, one] = FLOOR_SPACES;
-      await follow(a, same, [a, b]);
-      await follow(a, one, [b]);
-      return "following";
+  async ([hub, cluster], message) => {
+    if (hub === undefined || cluster === undefined) throw new Error("a floor needs a hub");
+    const task = message as SideTask;
+    if (task === "reread") return readAll(hub, cluster);
+    if (task !== "report") {
+      const isCold = task === "start";
+      await (cluster.id === SOURCE
+        ? followCluster(hub, cluster, isCold)
+        : followHub(hub, cluster, isCold));
     }
-    const startedAtMs = processorMs();
-    const { imports } = task;
-    let writes = 0;
-    const counted = async (work: Promise<number>): Promise<void> => {
-      const made = await work;
-      writes += made;
-    };
-    // As many at once as our queues work on: one of exports and one of imports per cluster.
-    await Promise.all([
-      forEach(imports, (index) => counted(writeExport(a, index)), WORKERS),
-      ...[a, b].map((wire) =>
-        forEach(imports, (index) => counted(writeImport(wire, index)), WORKERS),
-      ),
-    ]);
-    return { writes, cpuMs: processorMs() - startedAtMs } satisfies FloorReport;
+    return {
+      writes: hub.writes() + cluster.writes(),
+      cpuMs: processorMs(),
+      peakRssBytes: process.resourceUsage().maxRSS * 1_024,
+      isSettled: true,
+    } satisfies WorkReport;
   },
 );
 
-/** Each change of a slice becomes the same change of its import, at once, wherever it is to be imported. */
-async function follow(a: Wire, space: string, importers: readonly Wire[]): Promise<void> {
-  await a.watch(ENDPOINT_SLICE, space, (line) => {
-    const { type, object }: { type: string; object: EndpointSlice } = JSON.parse(line);
-    const isImport = object.metadata.labels?.[SOURCE_CLUSTER_LABEL] !== undefined;
-    if (type === "BOOKMARK" || isImport) return;
-    const names = namesOf(space, object.metadata.name ?? "");
-    for (const wire of importers) {
-      const slice = disguise(renderSlice({ ...names, source: object, isLocal: wire === a }));
-      void wire.apply(ENDPOINT_SLICE, targetOf(slice), JSON.stringify(slice));
+/** What is exported there already is not exported again, unless it is the start that is measured. */
+async function followCluster(hub: Wire, cluster: Wire, isCold: boolean): Promise<void> {
+  const slices = new Map<string, Sliced>();
+  const exportedAt = new Map<string, string>();
+  const versions = new Map<string, string>();
+  const imports = createImports(cluster, (name) => require(slices, name));
+  const exports = createLane<Task>(WORKERS, async (name, task) => {
+    const names = namesOf(name);
+    if (task === "gone") {
+      await hub.remove(SERVICE_SHARE, { namespace: SHARES, name: names.serviceShareName });
+      await hub.remove(ENDPOINT_SHARE, { namespace: SHARES, name: names.endpointShareName });
+      return;
     }
+    const share = renderEndpointShare(names, require(slices, name));
+    if (task === "changed") {
+      const resourceVersion = require(versions, names.endpointShareName);
+      const pinned = { ...share, metadata: { ...share.metadata, resourceVersion } };
+      noteVersion(parse(await hub.replace(ENDPOINT_SHARE, pinned)));
+      return;
+    }
+    noteVersion(parse(await hub.create(ENDPOINT_SHARE, share)));
+    await hub.create(SERVICE_SHARE, renderServiceShare(names, require(exportedAt, name)));
+    await cluster.apply(SERVICE_EXPORT, renderExportStatus(names, now()), "status");
+  });
+  function noteVersion({ metadata: { name = "", resourceVersion = "" } }: KubeObject): void {
+    versions.set(name, resourceVersion);
+  }
+  function add(name: string, task: Task): void {
+    exports.add(name, task);
+    imports.add(name, task);
+  }
+
+  for (const share of (await hub.list(ENDPOINT_SHARE, SHARES)).items) noteVersion(share);
+  await cluster.follow(ENDPOINT_SLICE, SPACE, ({ type, object }) => {
+    const { name = "", labels } = object.metadata;
+    if (labels?.[SOURCE_CLUSTER_LABEL] !== undefined) return;
+    slices.set(name, object);
+    if (type === "MODIFIED" && exportedAt.has(name)) add(name, "changed");
+  });
+  await cluster.follow(SERVICE_EXPORT, SPACE, ({ type, object }) => {
+    const { name = "", creationTimestamp = "" } = object.metadata;
+    if (type === "DELETED") {
+      exportedAt.delete(name);
+      add(name, "gone");
+      return;
+    }
+    exportedAt.set(name, creationTimestamp);
+    if (type === "ADDED" || (type === "INITIAL" && isCold)) add(name, "new");
   });
 }
 
-/** As large as ours, but not taken for one of ours that nobody exports: Isthmus runs at the same time. */
-function disguise(slice: EndpointSlice): EndpointSlice {
-  const { labels, ...metadata } = slice.metadata;
-  const entries = Object.entries(labels ?? {}).map(([key, value]): [string, string] =>
-    key === SOURCE_CLUSTER_LABEL ? [key, value] : [`floor.${key}`, value],
-  );
-  return { ...slice, metadata: { ...metadata, labels: Object.fromEntries(entries) } };
-}
+async function followHub(hub: Wire, cluster: Wire, isCold: boolean): Promise<void> {
+  const slices = new Map<string, Sliced>();
+  /** Two watches: the service may be heard of before its endpoints. */
+  const early = new Set<string>();
+  const imports = createImports(cluster, (name) => require(slices, name));
 
-/** Answers how many writes it took. */
-async function writeImport(wire: Wire, index: number): Promise<number> {
-  const names = namesOf(SPACE, serviceName(index));
-  const bare = renderImport(names, []);
-  const made: ServiceImport = parse(
-    await wire.apply(SERVICE_IMPORT, targetOf(bare), JSON.stringify(bare)),
-  );
-  // Nodes are known by name in their own cluster only.
-  const slice = renderSlice({
-    ...names,
-    source: renderSource(SPACE, index),
-    isLocal: wire.id === names.cluster,
+  await hub.follow(ENDPOINT_SHARE, SHARES, ({ type, object }) => {
+    if (type === "DELETED") return;
+    const { slice: name } = object.spec;
+    slices.set(name, slicedOf(object));
+    if (type === "MODIFIED") imports.add(name, "changed");
+    if (early.delete(name)) imports.add(name, "new");
   });
-  await wire.apply(ENDPOINT_SLICE, targetOf(slice), JSON.stringify(slice));
-  const derived = renderDerived(names, made.metadata.uid ?? "");
-  const served: Service = parse(
-    await wire.apply(SERVICE, targetOf(derived), JSON.stringify(derived)),
-  );
-  const full = renderImport(names, served.spec?.clusterIPs ?? []);
-  await wire.apply(SERVICE_IMPORT, targetOf(full), JSON.stringify(full));
-  const status = renderImportStatus(names, now());
-  await wire.apply(
-    SERVICE_IMPORT,
-    { ...targetOf(status), subresource: "status" },
-    JSON.stringify(status),
-  );
-  return 5;
+  await hub.follow(SERVICE_SHARE, SHARES, ({ type, object }) => {
+    const name = (object.metadata.name ?? "").slice(SPACE.length + 1);
+    if (type === "DELETED") imports.add(name, "gone");
+    else if (!slices.has(name)) early.add(name);
+    else if (type === "ADDED" || (type === "INITIAL" && isCold)) imports.add(name, "new");
+  });
 }
 
-async function writeExport(wire: Wire, index: number): Promise<number> {
-  const status = renderExportStatus(namesOf(SPACE, serviceName(index)), now());
-  await wire.apply(
-    SERVICE_EXPORT,
-    { ...targetOf(status), subresource: "status" },
-    JSON.stringify(status),
-  );
-  return 1;
+function slicedOf({ spec: { addressType, endpoints, ports } }: EndpointShareObject): Sliced {
+  return { addressType, endpoints, ports } as Sliced;
 }
 
-function namesOf(namespace: string, name: string) {
-  const service = serviceKey({ namespace, name });
-  const cluster = "a" as ClusterId;
+function createImports(cluster: Wire, sliceOf: (name: string) => Sliced) {
+  const isLocal = cluster.id === SOURCE;
+  return createLane<Task>(WORKERS, async (name, task) => {
+    const names = namesOf(name);
+    if (task === "gone") {
+      const { namespace } = names;
+      await cluster.remove(SERVICE_IMPORT, { namespace, name });
+      await cluster.remove(SERVICE, { namespace, name: names.derivedName });
+      await cluster.remove(ENDPOINT_SLICE, { namespace, name: names.sliceName });
+      return;
+    }
+    // Nodes are known by name in their own cluster only.
+    const slice = renderSlice({ ...names, source: sliceOf(name), isLocal });
+    if (task === "changed") {
+      await cluster.apply(ENDPOINT_SLICE, slice);
+      return;
+    }
+    const made: ServiceImport = parse(await cluster.apply(SERVICE_IMPORT, renderImport(names, [])));
+    await cluster.apply(ENDPOINT_SLICE, slice);
+    const derived = renderDerived(names, made.metadata.uid ?? "");
+    const served: Service = parse(await cluster.apply(SERVICE, derived));
+    await cluster.apply(SERVICE_IMPORT, renderImport(names, served.spec?.clusterIPs ?? []));
+    await cluster.apply(SERVICE_IMPORT, renderImportStatus(names, now()), "status");
+  });
+}
+
+/** What an agent has to read before it can know that there is nothing to do. */
+async function readAll(hub: Wire, cluster: Wire): Promise<number> {
+  const startedMs = performance.now();
+  const everything: readonly (readonly [Wire, Resource])[] = [
+    [hub, SERVICE_SHARE],
+    [hub, ENDPOINT_SHARE],
+    [cluster, NAMESPACE],
+    [cluster, SERVICE],
+    [cluster, ENDPOINT_SLICE],
+    [cluster, SERVICE_EXPORT],
+    [cluster, SERVICE_IMPORT],
+  ];
+  await Promise.all(everything.map(([wire, resource]) => wire.list(resource)));
+  return performance.now() - startedMs;
+}
+
+function namesOf(name: string) {
+  const service = serviceKey({ namespace: SPACE, name });
   return {
-    namespace,
+    namespace: SPACE,
     name,
-    cluster,
+    cluster: SOURCE,
     derivedName: derivedServiceName(service),
-    sliceName: importedSliceName({ service, cluster, slice: name }),
+    sliceName: importedSliceName({ service, cluster: SOURCE, slice: name }),
+    shareNamespace: SHARES,
+    serviceShareName: serviceShareName(service),
+    endpointShareName: endpointShareName(service, name),
   };
 }
 
-function targetOf({
-  metadata,
-}: {
-  readonly metadata: { readonly namespace?: string; readonly name?: string };
-}) {
-  return { namespace: metadata.namespace ?? "", name: metadata.name ?? "" };
+function require<T>(known: ReadonlyMap<string, T>, name: string): T {
+  const found = known.get(name);
+  if (found === undefined) throw new Error(`nothing is known of ${name}`);
+  return found;
 }
 
 function parse(bytes: Buffer) {

@@ -7,22 +7,22 @@ import { ENDPOINT_SHARE, SERVICE_SHARE } from "../src/api/hubshare.ts";
 import { SERVICE_IMPORT } from "../src/api/mcs.ts";
 import { MANAGED_LABEL, SOURCE_CLUSTER_LABEL } from "../src/api/names.ts";
 import type { KubeObject } from "../src/api/object.ts";
-import type { AgentReport } from "./agent.ts";
+import type { AgentTask, HeldReport } from "./agent.ts";
 import { type Child, startChild } from "./child.ts";
-import { type Pair, SPACE, withPair } from "./pair.ts";
+import { type Fleet, SPACE, withFleet } from "./fleet.ts";
 import { ENDPOINTS, type Source, startSource } from "./shares.ts";
 import { removeImports } from "./source.ts";
 import { type BenchOptions, type BenchResult, compareRounds, type Row } from "./table.ts";
 
-const GOAL = 2;
+const GOAL = 1.5;
 
 interface Round {
   /** Nothing is imported. */
-  readonly empty: AgentReport;
+  readonly empty: HeldReport;
   /** By the process that wrote the imports. */
-  readonly imported: AgentReport;
+  readonly imported: HeldReport;
   /** By one that found them written. */
-  readonly restarted: AgentReport;
+  readonly restarted: HeldReport;
   readonly json: Sizes;
 }
 
@@ -35,14 +35,14 @@ interface Sizes {
 
 export function runMemoryBench({ quick, rounds }: BenchOptions): Promise<BenchResult> {
   const count = quick ? 200 : 1_000;
-  return withPair(async (pair) => {
-    const source = await startSource(pair.a);
+  return withFleet(async (fleet) => {
+    const source = await startSource(fleet.hub);
     try {
       const results: Round[] = [];
       for (let round = 0; round < rounds; round++) {
-        results.push(await measureRound(pair, source, count));
+        results.push(await measureRound(fleet, source, count));
         await source.empty();
-        await removeImports(pair);
+        await removeImports(fleet);
       }
       return { title: titleOf(count), rows: rowsOf(results) };
     } finally {
@@ -55,33 +55,37 @@ function titleOf(count: number): string {
   return `memory of an agent with ${count} imported services of ${ENDPOINTS} endpoints ÷ the same data as JSON`;
 }
 
-async function measureRound(pair: Pair, source: Source, count: number): Promise<Round> {
-  const [empty, imported] = await withAgent(pair, async (agent) => {
+async function measureRound(fleet: Fleet, source: Source, count: number): Promise<Round> {
+  const [empty, imported] = await withAgent(fleet, async (agent) => {
     const before = await askReport(agent, 0);
     await source.fill(count);
     return [before, await askReport(agent, count)] as const;
   });
-  const json = await measureJson(pair, count);
-  const restarted = await withAgent(pair, (agent) => askReport(agent, count));
+  const json = await measureJson(fleet, count);
+  const restarted = await withAgent(fleet, (agent) => askReport(agent, count));
   return { empty, imported, restarted, json };
 }
 
-async function withAgent<T>({ access }: Pair, work: (agent: Child) => Promise<T>): Promise<T> {
-  const agent = await startChild("./agent.ts", access);
+async function withAgent<T>({ access }: Fleet, work: (agent: Child) => Promise<T>): Promise<T> {
+  const agent = await startChild("./agent.ts", access.b);
   try {
+    await agent.ask("start" satisfies AgentTask);
     return await work(agent);
   } finally {
     await agent.stop();
   }
 }
 
-async function askReport(agent: Child, imports: number): Promise<AgentReport> {
-  return (await agent.ask(imports)) as AgentReport;
+async function askReport(agent: Child, imports: number): Promise<HeldReport> {
+  return (await agent.ask({ held: imports } satisfies AgentTask)) as HeldReport;
 }
 
-async function measureJson({ a, b }: Pair, count: number): Promise<Sizes> {
+async function measureJson({ hub, b }: Fleet, count: number): Promise<Sizes> {
   const here = { namespace: SPACE };
-  const shares = [...(await a.list(SERVICE_SHARE)).items, ...(await a.list(ENDPOINT_SHARE)).items];
+  const shares = [
+    ...(await hub.list(SERVICE_SHARE)).items,
+    ...(await hub.list(ENDPOINT_SHARE)).items,
+  ];
   const slices = (await b.list(ENDPOINT_SLICE, { ...here, labelSelector: SOURCE_CLUSTER_LABEL }))
     .items;
   const imports = (await b.list(SERVICE_IMPORT, here)).items;

@@ -1,7 +1,8 @@
-// Bench: the objects that one import needs in one cluster, written down by hand. The bench holds them equal to what Isthmus
+// Bench: the objects that one service needs on the hub and in a cluster, written down by hand. The bench holds them equal to what Isthmus
 // writes, so that the floor cannot fall behind. Pure.
 
 import type { EndpointSlice, Service } from "../src/api/builtin.ts";
+import type { EndpointShareObject, ServiceShareObject } from "../src/api/hubshare.ts";
 import type { ServiceExport, ServiceImport } from "../src/api/mcs.ts";
 import {
   DERIVED_SERVICE_ANNOTATION,
@@ -19,11 +20,41 @@ interface Names {
   readonly cluster: string;
   readonly derivedName: string;
   readonly sliceName: string;
+  readonly shareNamespace: string;
+  readonly serviceShareName: string;
+  readonly endpointShareName: string;
 }
 
+/** What of a slice travels. */
+export type Sliced = Pick<EndpointSlice, "addressType" | "endpoints" | "ports">;
+
 const MCS = "multicluster.x-k8s.io/v1beta1";
+const HUB = "isthmus.dev/v1alpha1";
 const PORTS = [{ name: "http", protocol: "TCP" as const, port: 80 }];
 const SHARED = { sessionAffinity: "None" as const, internalTrafficPolicy: "Cluster" as const };
+
+export function renderServiceShare(names: Names, exportedAt: string): ServiceShareObject {
+  return {
+    apiVersion: HUB,
+    kind: "ServiceShare",
+    metadata: { namespace: names.shareNamespace, name: names.serviceShareName },
+    spec: { exportedAt, type: "ClusterSetIP", ports: PORTS, ipFamilies: ["IPv4"], ...SHARED },
+  };
+}
+
+export function renderEndpointShare(names: Names, source: Sliced): EndpointShareObject {
+  return {
+    apiVersion: HUB,
+    kind: "EndpointShare",
+    metadata: { namespace: names.shareNamespace, name: names.endpointShareName },
+    spec: {
+      slice: names.name,
+      addressType: source.addressType,
+      ports: source.ports ?? [],
+      endpoints: source.endpoints.map(({ nodeName: _, ...endpoint }) => endpoint),
+    },
+  };
+}
 
 export function renderImport(names: Names, ips: readonly string[]): ServiceImport {
   const { namespace, name, derivedName } = names;
@@ -67,7 +98,7 @@ export function renderDerived(names: Names, uid: string): Service {
 }
 
 export function renderSlice(
-  input: Names & { readonly source: EndpointSlice; readonly isLocal?: boolean },
+  input: Names & { readonly source: Sliced; readonly isLocal?: boolean },
 ): EndpointSlice {
   const { namespace, name, cluster, derivedName, sliceName, source } = input;
   return {

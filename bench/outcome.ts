@@ -1,17 +1,33 @@
-// Bench: what a measurement left in both clusters, without what differs between any two runs: two outcomes can be compared.
+// Bench: what a measurement left on the hub and in both clusters, without what differs between any two runs: two outcomes can be compared.
 
 import { ENDPOINT_SLICE, SERVICE } from "../src/api/builtin.ts";
+import { ENDPOINT_SHARE, SERVICE_SHARE } from "../src/api/hubshare.ts";
 import { SERVICE_EXPORT, SERVICE_IMPORT } from "../src/api/mcs.ts";
-import { MANAGED_LABEL, SOURCE_CLUSTER_LABEL } from "../src/api/names.ts";
+import {
+  type ClusterId,
+  MANAGED_LABEL,
+  memberNamespace,
+  SOURCE_CLUSTER_LABEL,
+} from "../src/api/names.ts";
 import type { Resource } from "../src/api/object.ts";
+import type { KubeClient } from "../src/kube/client.ts";
 import { buildPath, type Query } from "../src/kube/path.ts";
-import { type Pair, SPACE } from "./pair.ts";
+import { type Fleet, SPACE } from "./fleet.ts";
 
-const KINDS: readonly { readonly resource: Resource; readonly query: Query }[] = [
+interface Kind {
+  readonly resource: Resource;
+  readonly query: Query;
+}
+
+const CLUSTER_KINDS: readonly Kind[] = [
   { resource: SERVICE_EXPORT, query: {} },
   { resource: SERVICE_IMPORT, query: {} },
   { resource: SERVICE, query: { labelSelector: `${MANAGED_LABEL}=true` } },
   { resource: ENDPOINT_SLICE, query: { labelSelector: SOURCE_CLUSTER_LABEL } },
+];
+const HUB_KINDS: readonly Kind[] = [
+  { resource: SERVICE_SHARE, query: {} },
+  { resource: ENDPOINT_SHARE, query: {} },
 ];
 
 /** Decided by the servers: times, versions, identities, addresses. */
@@ -19,6 +35,7 @@ const VARYING: ReadonlySet<string> = new Set([
   "uid",
   "resourceVersion",
   "creationTimestamp",
+  "exportedAt",
   "lastTransitionTime",
   "time",
   "ips",
@@ -30,18 +47,28 @@ const VARYING: ReadonlySet<string> = new Set([
 const UID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
 /** One line per object: which fields were set by whom is part of it. */
-export async function readOutcome({ both }: Pair): Promise<readonly string[]> {
+export async function readOutcome({ hub, a, b }: Fleet): Promise<readonly string[]> {
+  const shares = memberNamespace("a" as ClusterId);
+  return [
+    ...(await readLines("hub", hub, { namespace: shares, kinds: HUB_KINDS })),
+    ...(await readLines("a", a, { namespace: SPACE, kinds: CLUSTER_KINDS })),
+    ...(await readLines("b", b, { namespace: SPACE, kinds: CLUSTER_KINDS })),
+  ];
+}
+
+async function readLines(
+  server: string,
+  client: KubeClient,
+  { namespace, kinds }: { readonly namespace: string; readonly kinds: readonly Kind[] },
+): Promise<readonly string[]> {
   const lines: string[] = [];
-  for (const [index, client] of both.entries()) {
-    for (const { resource, query } of KINDS) {
-      // Not through list: the client keeps no managedFields.
-      const path = buildPath(resource, { namespace: SPACE });
-      const { status, body } = await client.request("GET", path, { query });
-      if (status !== 200) throw new Error(`GET ${path} was answered with ${status}`);
-      const { items } = body as { readonly items: readonly unknown[] };
-      for (const item of items)
-        lines.push(`${"ab"[index]} ${JSON.stringify(item, withoutVarying)}`);
-    }
+  for (const { resource, query } of kinds) {
+    // Not through list: the client keeps no managedFields.
+    const path = buildPath(resource, { namespace });
+    const { status, body } = await client.request("GET", path, { query });
+    if (status !== 200) throw new Error(`GET ${path} was answered with ${status}`);
+    const { items } = body as { readonly items: readonly unknown[] };
+    for (const item of items) lines.push(`${server} ${JSON.stringify(item, withoutVarying)}`);
   }
   return lines;
 }

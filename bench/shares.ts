@@ -1,25 +1,20 @@
 // Bench: a member that shares many services on a hub, all at once, and takes them back.
 
 import type { EndpointSlice, Service } from "../src/api/builtin.ts";
-import { HUB_CRDS } from "../src/api/crds.ts";
 import type { ServiceExport } from "../src/api/mcs.ts";
 import { type ClusterId, serviceKey } from "../src/api/names.ts";
 import type { Contribution } from "../src/api/share.ts";
 import { createLog } from "../src/cli/log.ts";
-import { installCrds } from "../src/controllers/crd.ts";
 import { planEndpointShares } from "../src/core/endpoints.ts";
 import { planShare } from "../src/core/export.ts";
 import { createKubernetesHub } from "../src/hub/kubernetes.ts";
 import type { KubeClient } from "../src/kube/client.ts";
 import { systemClock, systemRandom } from "../src/kube/clock.ts";
-import { registerMember } from "../test/hubMember.ts";
-import { SPACE } from "./pair.ts";
+import { SPACE } from "./fleet.ts";
 import { forEach, serviceName } from "./source.ts";
 
 export const ENDPOINTS = 100;
-const SOURCE = "source" as ClusterId;
-export const IMPORTER = "importer" as ClusterId;
-const POD_CIDR = "10.64.0.0/10";
+const SOURCE = "a" as ClusterId;
 const BEAT_MS = 5_000;
 
 export interface Source {
@@ -30,12 +25,8 @@ export interface Source {
   stop(): Promise<void>;
 }
 
-/** Two members, of which one is kept alive from here and has nothing to say yet. */
+/** The exporting member, kept alive from here. It has nothing to say yet. */
 export async function startSource(hub: KubeClient): Promise<Source> {
-  await installCrds({ store: hub, crds: HUB_CRDS, clock: systemClock });
-  for (const cluster of [SOURCE, IMPORTER]) {
-    await registerMember(hub, cluster, { podCIDRs: [POD_CIDR], serviceCIDRs: [] });
-  }
   const log = createLog("error", (line) => process.stderr.write(`${line}\n`));
   const shared = { store: hub, clock: systemClock, random: systemRandom, log };
   const source = createKubernetesHub({ ...shared, cluster: SOURCE });

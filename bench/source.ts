@@ -12,9 +12,8 @@ import {
 import type { Resource } from "../src/api/object.ts";
 import type { KubeClient } from "../src/kube/client.ts";
 import { buildPath } from "../src/kube/path.ts";
-import { SPACE, type Pair } from "./pair.ts";
+import { type Fleet, SPACE } from "./fleet.ts";
 
-export const ENDPOINTS = 10;
 const PORT = { name: "http", protocol: "TCP" as const };
 const AT_ONCE = 16;
 
@@ -22,17 +21,25 @@ export function serviceName(index: number): string {
   return `service-${index}`;
 }
 
+/** So many exported services, so many endpoints each. */
+export interface Size {
+  readonly services: number;
+  readonly endpoints: number;
+}
+
 /** `change` tells the versions of one slice apart by the address of its first endpoint. */
-export function renderSource(namespace: string, index: number, change = 0): EndpointSlice {
+export function renderSource(index: number, endpoints: number, change = 0): EndpointSlice {
   const name = serviceName(index);
-  // A slice that names no Service is nobody's source: Isthmus stores it and does nothing about it.
-  const label = namespace === SPACE ? { [KUBE_SERVICE_NAME_LABEL]: name } : {};
   return {
     apiVersion: "discovery.k8s.io/v1",
     kind: "EndpointSlice",
-    metadata: { namespace, name, labels: { [MANAGED_BY_LABEL]: "bench.example.com", ...label } },
+    metadata: {
+      namespace: SPACE,
+      name,
+      labels: { [MANAGED_BY_LABEL]: "bench.example.com", [KUBE_SERVICE_NAME_LABEL]: name },
+    },
     addressType: "IPv4",
-    endpoints: [addressOf(change), ...Array.from({ length: ENDPOINTS - 1 }, fixedAddress)].map(
+    endpoints: [addressOf(change), ...Array.from({ length: endpoints - 1 }, fixedAddress)].map(
       renderEndpoint,
     ),
     ports: [{ ...PORT, port: 8080 }],
@@ -56,16 +63,29 @@ function renderEndpoint(address: string, index: number): Endpoint {
   };
 }
 
-export async function createServices(client: KubeClient, count: number): Promise<void> {
-  await forEach(count, async (index) => {
+export async function createServices(
+  client: KubeClient,
+  { services, endpoints }: Size,
+): Promise<void> {
+  await forEach(services, async (index) => {
     await client.create(SERVICE, {
       apiVersion: "v1",
       kind: "Service",
       metadata: { namespace: SPACE, name: serviceName(index) },
       spec: { ports: [{ ...PORT, port: 80 }] },
     });
-    await client.create(ENDPOINT_SLICE, renderSource(SPACE, index));
+    await client.create(ENDPOINT_SLICE, renderSource(index, endpoints));
   });
+}
+
+/** Every slice as it was made. */
+export async function resetServices(
+  client: KubeClient,
+  { services, endpoints }: Size,
+): Promise<void> {
+  await forEach(services, (index) =>
+    client.replace(ENDPOINT_SLICE, renderSource(index, endpoints)),
+  );
 }
 
 export async function createExports(client: KubeClient, count: number): Promise<void> {
@@ -79,7 +99,7 @@ export async function createExports(client: KubeClient, count: number): Promise<
 }
 
 /** All that an import consists of, and the exports, whose status is written too. The services stay. */
-export async function removeImports({ both }: Pair): Promise<void> {
+export async function removeImports({ both }: Fleet): Promise<void> {
   for (const client of both) {
     await removeAll(client, SERVICE_EXPORT);
     await removeAll(client, SERVICE_IMPORT);
@@ -88,7 +108,7 @@ export async function removeImports({ both }: Pair): Promise<void> {
   }
 }
 
-async function removeAll(
+export async function removeAll(
   client: KubeClient,
   resource: Resource,
   labelSelector?: string,

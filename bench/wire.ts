@@ -1,65 +1,128 @@
 // Bench: HTTP to one API server with nothing around it but TLS and a token, for floors. No retries, no errors worth reading.
+// Counts its writes.
 
 import { Agent } from "undici";
-import type { Resource } from "../src/api/object.ts";
 import { FIELD_MANAGER } from "../src/api/names.ts";
+import type { KubeObject, Resource } from "../src/api/object.ts";
 import { buildPath } from "../src/kube/path.ts";
-import type { Access } from "./pair.ts";
+import type { Access } from "./fleet.ts";
 
 export interface Wire {
   readonly id: string;
-  /** Server-side apply; the answer as bytes. */
-  apply(resource: Resource, target: Target, body: string): Promise<Buffer>;
-  /** Resolves when the server has accepted the watch; events are the lines of its answer. */
-  watch(resource: Resource, namespace: string, onLine: (line: string) => void): Promise<void>;
+  writes(): number;
+  /** Server-side apply, of the object or of its status; the answer as bytes. */
+  apply(resource: Resource, object: KubeObject, subresource?: "status"): Promise<Buffer>;
+  create(resource: Resource, object: KubeObject): Promise<Buffer>;
+  replace(resource: Resource, object: KubeObject): Promise<Buffer>;
+  remove(resource: Resource, target: Target): Promise<void>;
+  /** All objects, parsed. */
+  list<T extends KubeObject>(resource: Resource<T>, namespace?: string): Promise<List<T>>;
+  /** What is there first, then what changes. Resolves when the server has accepted the watch. */
+  follow<T extends KubeObject>(
+    resource: Resource<T>,
+    namespace: string,
+    onEvent: (event: WireEvent<T>) => void,
+  ): Promise<void>;
 }
 
 export interface Target {
   readonly namespace: string;
   readonly name: string;
-  readonly subresource?: "status";
 }
 
-const APPLY_QUERY = `?fieldManager=${FIELD_MANAGER}&force=true`;
+export interface List<T> {
+  readonly metadata: { readonly resourceVersion: string };
+  readonly items: readonly T[];
+}
+
+export interface WireEvent<T> {
+  /** INITIAL: it was there before the watch. */
+  readonly type: "INITIAL" | "ADDED" | "MODIFIED" | "DELETED";
+  readonly object: T;
+}
+
+const WRITER = `fieldManager=${FIELD_MANAGER}`;
+const JSON_TYPE = "application/json";
 
 export async function openWire({ id, server, authority, token }: Access): Promise<Wire> {
   const agent = new Agent({ connect: { ca: authority }, bodyTimeout: 0 });
-  const headers = { accept: "application/json", authorization: `Bearer ${token}` };
-  const patchHeaders = { ...headers, "content-type": "application/apply-patch+yaml" };
-  const get = (path: string) =>
-    agent.request({ origin: server, method: "GET", path, headers }).then((answer) => {
-      if (answer.statusCode !== 200) throw new Error(`GET ${path}: ${answer.statusCode}`);
-      return answer.body;
+  const headers = { accept: JSON_TYPE, authorization: `Bearer ${token}` };
+  let writes = 0;
+
+  async function get(path: string) {
+    const answer = await agent.request({ origin: server, method: "GET", path, headers });
+    if (answer.statusCode !== 200) throw new Error(`GET ${path}: ${answer.statusCode}`);
+    return answer.body;
+  }
+
+  async function write(
+    method: "POST" | "PUT" | "PATCH" | "DELETE",
+    path: string,
+    object?: KubeObject,
+  ): Promise<Buffer> {
+    writes += 1;
+    const type = method === "PATCH" ? "application/apply-patch+yaml" : JSON_TYPE;
+    const answer = await agent.request({
+      origin: server,
+      method,
+      path,
+      headers: { ...headers, "content-type": type },
+      ...(object !== undefined && { body: JSON.stringify(object) }),
     });
+    const bytes = Buffer.from(await answer.body.arrayBuffer());
+    if (answer.statusCode > 201) throw new Error(`${method} ${path}: ${bytes.toString("utf8")}`);
+    return bytes;
+  }
+
+  async function list<T extends KubeObject>(
+    resource: Resource<T>,
+    namespace?: string,
+  ): Promise<List<T>> {
+    const path = buildPath(resource, namespace === undefined ? {} : { namespace });
+    return JSON.parse(await (await get(path)).text());
+  }
+
   await (await get("/version")).dump();
   return {
     id,
-    async apply(resource, target, body) {
-      const path = buildPath(resource, target) + APPLY_QUERY;
-      const answer = await agent.request({
-        origin: server,
-        method: "PATCH",
-        path,
-        headers: patchHeaders,
-        body,
-      });
-      const bytes = Buffer.from(await answer.body.arrayBuffer());
-      if (answer.statusCode > 201) throw new Error(`PATCH ${path}: ${bytes.toString("utf8")}`);
-      return bytes;
+    writes: () => writes,
+    apply: (resource, object, subresource) =>
+      write(
+        "PATCH",
+        `${buildPath(resource, { ...targetOf(object), ...(subresource && { subresource }) })}?${WRITER}&force=true`,
+        object,
+      ),
+    create: (resource, object) =>
+      write(
+        "POST",
+        `${buildPath(resource, { namespace: targetOf(object).namespace })}?${WRITER}`,
+        object,
+      ),
+    replace: (resource, object) =>
+      write("PUT", `${buildPath(resource, targetOf(object))}?${WRITER}`, object),
+    async remove(resource, target) {
+      await write("DELETE", buildPath(resource, target));
     },
-    async watch(resource, namespace, onLine) {
+    list,
+    async follow<T extends KubeObject>(
+      resource: Resource<T>,
+      namespace: string,
+      onEvent: (event: WireEvent<T>) => void,
+    ) {
+      const { metadata, items } = await list(resource, namespace);
+      for (const object of items) onEvent({ type: "INITIAL", object });
       const path = buildPath(resource, { namespace });
-      const list: { metadata: { resourceVersion: string } } = JSON.parse(
-        await (await get(`${path}?limit=1`)).text(),
-      );
-      const { resourceVersion } = list.metadata;
-      const body = await get(`${path}?watch=true&resourceVersion=${resourceVersion}`);
+      const body = await get(`${path}?watch=true&resourceVersion=${metadata.resourceVersion}`);
       let rest = "";
       body.setEncoding("utf8").on("data", (chunk: string) => {
         const lines = (rest + chunk).split("\n");
         rest = lines.pop() ?? "";
-        for (const line of lines) onLine(line);
+        for (const line of lines) onEvent(JSON.parse(line));
       });
     },
   };
+}
+
+function targetOf({ metadata: { namespace = "", name = "" } }: KubeObject): Target {
+  return { namespace, name };
 }
