@@ -17,6 +17,7 @@ export default defineConfig({
             "src/**/*.test.ts",
             "sim/**/*.test.ts",
             "tools/**/*.test.ts",
+            "bench/**/*.test.ts",
             "test/**/*.test.ts",
           ],
           exclude: ["test/**/*.{real,browser,dataplane}.test.ts"],

@@ -7,9 +7,12 @@ export interface BenchOptions {
   readonly rounds: number;
 }
 
+export const UNITS = ["µs", "ms", "s", "MB", "writes", "requests", "%"] as const;
+export type Unit = (typeof UNITS)[number];
+
 export interface Row {
   readonly name: string;
-  readonly unit: "ms" | "µs" | "MB" | "writes";
+  readonly unit: Unit;
   /** Medians. */
   readonly ours: number;
   readonly floor: number;
@@ -22,6 +25,8 @@ export interface Row {
 export interface BenchResult {
   readonly title: string;
   readonly rows: readonly Row[];
+  /** Sentences under the table: fits and the like. */
+  readonly notes?: readonly string[];
 }
 
 /** Ours and the floor of the same rounds, and what must hold of their ratio. */
@@ -29,7 +34,7 @@ export function compareRounds<R>(
   rounds: readonly R[],
   row: {
     readonly name: string;
-    readonly unit: Row["unit"];
+    readonly unit: Unit;
     readonly ours: (round: R) => number;
     readonly floor: (round: R) => number;
     readonly goal?: number;
@@ -50,7 +55,7 @@ export function isMet({ ratio, goal }: Row): boolean {
   return goal === undefined || ratio.median <= goal;
 }
 
-export function renderResult({ title, rows }: BenchResult): string {
+export function renderResult({ title, rows, notes = [] }: BenchResult): string {
   const lines = [["", "ours", "floor", "ratio", "spread", "goal", ""], ...rows.map(cellsOf)];
   const widths = lines[0]?.map((_, column) =>
     Math.max(...lines.map((cells) => cells[column]?.length ?? 0)),
@@ -64,7 +69,7 @@ export function renderResult({ title, rows }: BenchResult): string {
       .join("  ")
       .trimEnd(),
   );
-  return `${[title, ...padded].join("\n")}\n`;
+  return `${[title, ...padded, ...notes].join("\n")}\n`;
 }
 
 function cellsOf(row: Row): string[] {
@@ -80,6 +85,7 @@ function cellsOf(row: Row): string[] {
   ];
 }
 
-function digitsOf(value: number): string {
-  return value.toFixed(value < 100 && !Number.isInteger(value) ? 1 : 0);
+export function digitsOf(value: number): string {
+  if (Number.isInteger(value) || value >= 100) return value.toFixed(0);
+  return value.toFixed(value < 1 ? 2 : 1);
 }
