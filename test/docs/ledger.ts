@@ -9,6 +9,7 @@ export const RUN_ELSEWHERE: Readonly<Record<string, string>> = {
   "npm run build && sha256sum dist/*": "test/image/release.test.ts",
   "npm pack": "test/image/release.test.ts",
   "npm install --global ./isthmus-0.1.0.tgz": "test/image/release.test.ts",
+  "npm run bench -- --from all.json dns.json --svg all.svg": "bench/run.test.ts",
   "npm run rootfs": "test/image/image.real.test.ts",
   "npm run rootfs -- --into /tmp/rootfs": "test/image/image.real.test.ts",
   "tar --sort=name --owner=0 --group=0 --numeric-owner -C /tmp/rootfs -c . | sha256sum":
@@ -34,6 +35,7 @@ export const NOT_RUN: Readonly<Record<string, readonly string[]>> = {
     "npm run bench",
     "npm run bench -- --quick change cold",
     "npm run bench -- --rounds 1 cold",
+    "npm run bench -- --json all.json --svg all.svg",
   ],
   "it needs a container engine": [
     "podman build --platform linux/amd64,linux/arm64 --manifest isthmus .",
