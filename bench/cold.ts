@@ -157,6 +157,7 @@ function rowsOf({ size: { services, endpoints }, rounds }: Measured): Row[] {
     row("withdrawal of all", "ms", ({ withdrawMs }) => withdrawMs),
     row("API writes to withdraw", "writes", ({ withdrawWrites }) => withdrawWrites, WRITES_GOAL),
     row("one change, p50", "ms", ({ changeMs }) => changeMs, TIME_GOAL),
+    row("one change, processor", "ms", ({ changeCpuMs }) => changeCpuMs),
   ];
 }
 

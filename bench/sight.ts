@@ -4,10 +4,10 @@
 
 import { setTimeout as pause } from "node:timers/promises";
 import { ENDPOINT_SLICE } from "../src/api/builtin.ts";
-import { SOURCE_CLUSTER_LABEL } from "../src/api/names.ts";
+import { SERVICE_NAME_LABEL, SOURCE_CLUSTER_LABEL } from "../src/api/names.ts";
 import type { KubeClient } from "../src/kube/client.ts";
 import { CLUSTERS, type Cluster, type Fleet } from "./fleet.ts";
-import { addressOf, forEach, renderSource, type Size } from "./source.ts";
+import { changeOf, forEach, renderSource, serviceName, type Size } from "./source.ts";
 
 export interface Sight {
   /** Times of so many changes, each made when nothing is left of the one before. */
@@ -30,8 +30,8 @@ export async function openSight(fleet: Fleet, size: Size): Promise<Sight> {
   /** Answers what to wait for: when the server had it, and when each of the clusters. */
   function alter(index: number, clusters: readonly Cluster[]) {
     change += 1;
-    const address = addressOf(change);
-    const seen = Promise.all(clusters.map((cluster) => eyes[cluster].seen(address)));
+    const awaited = { service: serviceName(index), change };
+    const seen = Promise.all(clusters.map((cluster) => eyes[cluster].seen(awaited)));
     const slice = renderSource(index, size.endpoints, change);
     const written = fleet.a.replace(ENDPOINT_SLICE, slice).then(() => performance.now());
     return { written, seen };
@@ -83,30 +83,40 @@ export async function openSight(fleet: Fleet, size: Size): Promise<Sight> {
   };
 }
 
+interface Awaited {
+  readonly service: string;
+  readonly change: number;
+}
+
 async function watchSlices(client: KubeClient) {
   const stopping = new AbortController();
   const scope = { labelSelector: SOURCE_CLUSTER_LABEL };
   const { resourceVersion } = await client.list(ENDPOINT_SLICE, { ...scope, limit: 1 });
-  const awaited = new Map<string, (atMs: number) => void>();
+  const awaited = new Map<Awaited, (atMs: number) => void>();
   const ended = client.watch(
     ENDPOINT_SLICE,
     { ...scope, resourceVersion, signal: stopping.signal },
     (event) => {
       if (event.type === "BOOKMARK") return;
-      const [first] = event.object.endpoints;
-      awaited.get(first?.addresses[0] ?? "")?.(performance.now());
+      const atMs = performance.now();
+      const { metadata, endpoints } = event.object;
+      const service = metadata.labels?.[SERVICE_NAME_LABEL];
+      const seen = changeOf(endpoints[0]?.addresses[0] ?? "");
+      for (const [each, tell] of awaited) {
+        if (each.service === service && each.change <= seen) tell(atMs);
+      }
     },
   );
   return {
-    /** Resolves to the time when the address was seen. */
-    seen(address: string): Promise<number> {
+    /** Resolves to the time when the change was seen, or one that came after it to the same service. */
+    seen(change: Awaited): Promise<number> {
       return new Promise((resolve, reject) => {
         const timer = setTimeout(() => {
-          reject(new Error(`the change to ${address} never arrived`));
+          reject(new Error(`change ${change.change} of ${change.service} never arrived`));
         }, TIMEOUT_MS);
-        awaited.set(address, (atMs) => {
+        awaited.set(change, (atMs) => {
           clearTimeout(timer);
-          awaited.delete(address);
+          awaited.delete(change);
           resolve(atMs);
         });
       });

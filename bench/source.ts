@@ -46,8 +46,14 @@ export function renderSource(index: number, endpoints: number, change = 0): Endp
   };
 }
 
-export function addressOf(change: number): string {
+function addressOf(change: number): string {
   return `10.64.${Math.floor(change / 250)}.${change % 250}`;
+}
+
+/** The change that the address stands for. */
+export function changeOf(address: string): number {
+  const [, , hundreds = 0, ones = 0] = address.split(".").map(Number);
+  return hundreds * 250 + ones;
 }
 
 function fixedAddress(_: unknown, index: number): string {
