@@ -5,6 +5,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { SERVICE_EXPORT } from "../src/api/mcs.ts";
 import { watchArrival, watchGone } from "./arrival.ts";
+import { renderFit } from "./fit.ts";
 import { type Fleet, withFleet } from "./fleet.ts";
 import { percentileOf } from "./measure.ts";
 import { readOutcome, requireSameOutcome } from "./outcome.ts";
@@ -13,12 +14,11 @@ import { openSight } from "./sight.ts";
 import { createExports, createServices, removeAll, resetServices, type Size } from "./source.ts";
 import { type BenchOptions, type BenchResult, compareRounds, type Row } from "./table.ts";
 
-const SIZES: readonly Size[] = [100, 200, 400, 800, 1_000, 5_000].map((services) => ({
-  services,
-  endpoints: 10,
-}));
-const LARGE: Size = { services: 1_000, endpoints: 100 };
-const QUICK_SIZES: readonly Size[] = [100, 200].map((services) => ({ services, endpoints: 10 }));
+const SIZES: readonly Size[] = [...withTen(100, 1_000), { services: 1_000, endpoints: 100 }];
+const QUICK_SIZES = withTen(100);
+/** Twice, four times, eight times as many, and as many as a large clusterset has. */
+const GROWTH = withTen(100, 200, 400, 800, 5_000);
+const QUICK_GROWTH = withTen(50, 100);
 
 const TIME_GOAL = 1.3;
 const WRITES_GOAL = 1.05;
@@ -48,15 +48,31 @@ interface Measured {
 }
 
 export async function runColdBench({ quick, rounds }: BenchOptions): Promise<BenchResult> {
-  const grown: Measured[] = [];
-  for (const size of quick ? QUICK_SIZES : [...SIZES, LARGE]) {
-    grown.push({ size, rounds: await measureSize(size, rounds) });
-  }
+  const measured = await measureSizes(quick ? QUICK_SIZES : SIZES, rounds);
+  return { title: titleOf("cold"), rows: measured.flatMap(rowsOf) };
+}
+
+export async function runGrowthBench({ quick, rounds }: BenchOptions): Promise<BenchResult> {
+  const measured = await measureSizes(quick ? QUICK_GROWTH : GROWTH, rounds);
   return {
-    title:
-      "cold: exported Services × endpoints imported in two clusters through a hub ÷ an agent without logic",
-    rows: [...grown.flatMap(rowsOf), ...growthRows(grown)],
+    title: titleOf("growth"),
+    rows: [...measured.flatMap(rowsOf), ...growthRows(measured)],
+    notes: fitsOf(measured),
   };
+}
+
+function withTen(...counts: readonly number[]): readonly Size[] {
+  return counts.map((services) => ({ services, endpoints: 10 }));
+}
+
+function titleOf(bench: string): string {
+  return `${bench}: exported Services × endpoints imported in two clusters through a hub ÷ an agent without logic`;
+}
+
+async function measureSizes(sizes: readonly Size[], rounds: number): Promise<readonly Measured[]> {
+  const measured: Measured[] = [];
+  for (const size of sizes) measured.push({ size, rounds: await measureSize(size, rounds) });
+  return measured;
 }
 
 function measureSize(size: Size, rounds: number): Promise<readonly Round[]> {
@@ -162,9 +178,8 @@ function rowsOf({ size: { services, endpoints }, rounds }: Measured): Row[] {
 }
 
 /** Ours alone, at the largest number of services and at the smallest. */
-function growthRows(grown: readonly Measured[]): Row[] {
-  const sizes = grown.filter(({ size }) => size.endpoints !== LARGE.endpoints);
-  const [small, large] = [sizes.at(0), sizes.at(-1)];
+function growthRows(measured: readonly Measured[]): Row[] {
+  const [small, large] = [measured.at(0), measured.at(-1)];
   if (small === undefined || large === undefined) return [];
   const pairs = large.rounds.map((round, index) => ({
     large: round.ours,
@@ -182,4 +197,25 @@ function growthRows(grown: readonly Measured[]): Row[] {
     row("one change, p50", ({ changeMs }) => changeMs, FLAT_GOAL),
     row("one change, processor", ({ changeCpuMs }) => changeCpuMs),
   ];
+}
+
+function fitsOf(measured: readonly Measured[]): readonly string[] {
+  const fit = (
+    name: string,
+    side: SideName,
+    of: (figures: Figures, services: number) => number,
+  ): string =>
+    renderFit({
+      name: `${name}, ${side}`,
+      unit: "ms",
+      of: "services",
+      points: measured.flatMap(({ size: { services }, rounds }) =>
+        rounds.map((round) => ({ n: services, cost: of(round[side], services) })),
+      ),
+    });
+  return (["ours", "floor"] as const).flatMap((side) => [
+    fit("one change, p50", side, ({ changeMs }) => changeMs),
+    fit("one change, processor", side, ({ changeCpuMs }) => changeCpuMs),
+    fit("cold sync, for each service", side, ({ wallMs }, services) => wallMs / services),
+  ]);
 }

@@ -151,7 +151,6 @@ function createImports(cluster: Wire, sliceOf: (name: string) => Sliced) {
       await cluster.remove(ENDPOINT_SLICE, { namespace, name: names.sliceName });
       return;
     }
-    // Nodes are known by name in their own cluster only.
     const slice = renderSlice({ ...names, source: sliceOf(name), isLocal });
     if (task === "changed") {
       await cluster.apply(ENDPOINT_SLICE, slice);

@@ -2,7 +2,7 @@
 // times say more about the machine than about us. Wiring only.
 
 import { runChangeBench } from "./change.ts";
-import { runColdBench } from "./cold.ts";
+import { runColdBench, runGrowthBench } from "./cold.ts";
 import { runDnsBench } from "./dns.ts";
 import { runListBench } from "./list.ts";
 import { readMachine } from "./machine.ts";
@@ -13,6 +13,7 @@ const BENCHES: Benches = {
   list: runListBench,
   change: runChangeBench,
   cold: runColdBench,
+  growth: runGrowthBench,
   memory: runMemoryBench,
   dns: runDnsBench,
 };

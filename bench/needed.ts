@@ -51,7 +51,7 @@ export function renderEndpointShare(names: Names, source: Sliced): EndpointShare
       slice: names.name,
       addressType: source.addressType,
       ports: source.ports ?? [],
-      endpoints: source.endpoints.map(({ nodeName: _, ...endpoint }) => endpoint),
+      endpoints: endpointsOf(source, false),
     },
   };
 }
@@ -98,7 +98,7 @@ export function renderDerived(names: Names, uid: string): Service {
 }
 
 export function renderSlice(
-  input: Names & { readonly source: Sliced; readonly isLocal?: boolean },
+  input: Names & { readonly source: Sliced; readonly isLocal: boolean },
 ): EndpointSlice {
   const { namespace, name, cluster, derivedName, sliceName, source } = input;
   return {
@@ -115,11 +115,16 @@ export function renderSlice(
       },
     },
     addressType: source.addressType,
-    endpoints: source.endpoints.map(({ nodeName, ...endpoint }) =>
-      input.isLocal === true && nodeName !== undefined ? { ...endpoint, nodeName } : endpoint,
-    ),
+    endpoints: endpointsOf(source, input.isLocal),
     ports: source.ports ?? [],
   };
+}
+
+/** Nodes are known by name in their own cluster only. */
+function endpointsOf({ endpoints }: Sliced, isLocal: boolean): EndpointSlice["endpoints"] {
+  return endpoints.map(({ nodeName, ...endpoint }) =>
+    isLocal && nodeName !== undefined ? { ...endpoint, nodeName } : endpoint,
+  );
 }
 
 export function renderImportStatus(
