@@ -1,8 +1,8 @@
 // Observe: the hub in, which sources have not told everything yet out. Of those nothing may be taken away.
 
 import type { ClusterId } from "../api/names.ts";
-import type { Liveness } from "../core/liveness.ts";
-import { type Hub, STRANGER } from "../ports/hub.ts";
+import { LATELY_MS, type Liveness } from "../core/liveness.ts";
+import { type Hub, type HubMember, STRANGER } from "../ports/hub.ts";
 
 export interface Awaited {
   isAwaited(source: ClusterId): boolean;
@@ -22,8 +22,15 @@ export function observeAwaited(hub: Hub, livenessOf: (cluster: ClusterId) => Liv
     isComplete:
       (!hasStrangers || livenessOf(STRANGER) === "lost") &&
       [...members.values()].every(
-        ({ cluster, isComplete, isCurrent }) =>
-          (isComplete && isCurrent) || livenessOf(cluster) === "lost",
+        (member) => (member.isComplete && member.isCurrent) || isGivenUp(member, livenessOf),
       ),
   };
+}
+
+/** Who is heard again may be about to tell what it exports, though the last look still had it lost. */
+function isGivenUp(
+  { cluster, silentMs }: HubMember,
+  livenessOf: (cluster: ClusterId) => Liveness,
+): boolean {
+  return livenessOf(cluster) === "lost" && silentMs >= LATELY_MS;
 }

@@ -29,6 +29,8 @@ export interface LivenessPolicy {
 }
 
 export const DEFAULT_LIVENESS: LivenessPolicy = { unreadyAfterMs: 20_000, withdrawAfterMs: 30_000 };
+/** Who was heard within it is there: a few heartbeats long. */
+export const LATELY_MS = DEFAULT_LIVENESS.unreadyAfterMs / 2;
 
 /** `silentMs` is measured on the judge's own monotonic clock; clocks of clusters are never compared. */
 export interface MemberContact {

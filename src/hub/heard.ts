@@ -2,7 +2,7 @@
 // in the middle of publishing what its cluster changed while its agent was away. Times are this process's own.
 
 import type { ClusterId } from "../api/names.ts";
-import { DEFAULT_LIVENESS } from "../core/liveness.ts";
+import { LATELY_MS } from "../core/liveness.ts";
 import type { Clock, Timer } from "../ports/clock.ts";
 import { awaitedForMs, type Conduct, noteConduct } from "./patience.ts";
 
@@ -34,8 +34,6 @@ interface Record {
   wasCurrent: boolean;
 }
 
-/** A few renewals long. */
-const LATELY_MS = DEFAULT_LIVENESS.unreadyAfterMs / 2;
 /** Members are heard one after the other: who waits for them is told once for several. */
 const TELL_AFTER_MS = 1_000;
 
