@@ -86,8 +86,10 @@ async function watchAll(
   const stopping = new AbortController();
   let missing = parts.length * count;
   let tell: (atMs: number) => void = () => undefined;
+  let fail: (error: Error) => void = () => undefined;
   const complete = new Promise<number>((resolve, reject) => {
     tell = resolve;
+    fail = reject;
     const timer = setTimeout(() => {
       reject(new Error(`${missing} of ${parts.length * count} objects were not seen in time`));
     }, TIMEOUT_MS);
@@ -109,9 +111,15 @@ async function watchAll(
         if (missing === 0) tell(performance.now());
       });
       end.catch(onFailure);
+      const onEnd = (): void => {
+        if (!stopping.signal.aborted) fail(new Error(`the watch of ${resource.plural} ended`));
+      };
+      end.then(onEnd, onEnd);
       ended.push(end);
     });
   }
+  // Whoever does not wait for it any more has another error to tell.
+  complete.catch(() => undefined);
   return {
     complete,
     async stop() {

@@ -3,9 +3,11 @@
 // matter to that watch.
 
 import { setTimeout as pause } from "node:timers/promises";
-import { ENDPOINT_SLICE } from "../src/api/builtin.ts";
+import { ENDPOINT_SLICE, type EndpointSlice } from "../src/api/builtin.ts";
 import { SERVICE_NAME_LABEL, SOURCE_CLUSTER_LABEL } from "../src/api/names.ts";
 import type { KubeClient } from "../src/kube/client.ts";
+import { systemClock, systemRandom } from "../src/kube/clock.ts";
+import { createInformer } from "../src/runtime/informer.ts";
 import { CLUSTERS, type Cluster, type Fleet } from "./fleet.ts";
 import { changeOf, forEach, renderSource, serviceName, type Size } from "./source.ts";
 
@@ -89,24 +91,26 @@ interface Awaited {
 }
 
 async function watchSlices(client: KubeClient) {
-  const stopping = new AbortController();
-  const scope = { labelSelector: SOURCE_CLUSTER_LABEL };
-  const { resourceVersion } = await client.list(ENDPOINT_SLICE, { ...scope, limit: 1 });
   const awaited = new Map<Awaited, (atMs: number) => void>();
-  const ended = client.watch(
-    ENDPOINT_SLICE,
-    { ...scope, resourceVersion, signal: stopping.signal },
-    (event) => {
-      if (event.type === "BOOKMARK") return;
+  // An informer: a server on a busy machine ends watches that are read too slowly.
+  const slices = createInformer<EndpointSlice>({
+    store: client,
+    resource: ENDPOINT_SLICE,
+    labelSelector: SOURCE_CLUSTER_LABEL,
+    clock: systemClock,
+    random: systemRandom,
+    onError: () => undefined,
+    onChange: (_, __, slice) => {
+      if (slice === undefined) return;
       const atMs = performance.now();
-      const { metadata, endpoints } = event.object;
-      const service = metadata.labels?.[SERVICE_NAME_LABEL];
-      const seen = changeOf(endpoints[0]?.addresses[0] ?? "");
+      const service = slice.metadata.labels?.[SERVICE_NAME_LABEL];
+      const seen = changeOf(slice.endpoints[0]?.addresses[0] ?? "");
       for (const [each, tell] of awaited) {
         if (each.service === service && each.change <= seen) tell(atMs);
       }
     },
-  );
+  });
+  await slices.whenSynced();
   return {
     /** Resolves to the time when the change was seen, or one that came after it to the same service. */
     seen(change: Awaited): Promise<number> {
@@ -121,9 +125,6 @@ async function watchSlices(client: KubeClient) {
         });
       });
     },
-    async stop() {
-      stopping.abort();
-      await ended;
-    },
+    stop: () => slices.stop(),
   };
 }
