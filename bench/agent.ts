@@ -5,16 +5,14 @@ import { setTimeout as pause } from "node:timers/promises";
 import { LEASE, NAMESPACE } from "../src/api/builtin.ts";
 import { CLUSTER_MEMBER } from "../src/api/isthmus.ts";
 import type { ClusterId } from "../src/api/names.ts";
-import type { Resource } from "../src/api/object.ts";
 import { createLog } from "../src/cli/log.ts";
 import { type Agent, startAgent } from "../src/controllers/agent.ts";
 import { createPolicy } from "../src/core/policy.ts";
 import { createKubernetesHub } from "../src/hub/kubernetes.ts";
-import type { KubeClient } from "../src/kube/client.ts";
 import { systemClock, systemRandom } from "../src/kube/clock.ts";
-import type { Store } from "../src/ports/store.ts";
 import { REMEMBER_MS } from "../src/runtime/freshness.ts";
-import { processorMs, serveParent } from "./child.ts";
+import { type CountedStore, countWrites, type WriteCount } from "../src/runtime/writes.ts";
+import { peakRssBytes, processorMs, serveParent } from "./child.ts";
 import { connect } from "./fleet.ts";
 import { settledBytes } from "./measure.ts";
 import type { SideTask, WorkReport } from "./side.ts";
@@ -33,7 +31,6 @@ export interface HeldReport {
 const POLL_MS = 200;
 const TIMEOUT_MS = 900_000;
 
-let writes = 0;
 let agent: Agent | undefined;
 
 serveParent(
@@ -42,16 +39,17 @@ serveParent(
     for (const client of clients) await client.get(NAMESPACE, { name: "default" });
     const [hub, store] = clients;
     if (hub === undefined || store === undefined) throw new Error("an agent needs a hub");
-    return { cluster: access[1]?.id as ClusterId, hub, store };
+    const cluster = access[1]?.id as ClusterId;
+    return { cluster, hub: countWrites(hub), store: countWrites(store) };
   },
   async (clients, message): Promise<WorkReport | HeldReport> => {
     const task = message as AgentTask;
     if (typeof task === "object") return reportHeld(task.held);
     if (task !== "report") agent = start(clients);
     return {
-      writes,
+      writes: sumWork([...clients.hub.writes(), ...clients.store.writes()]),
       cpuMs: processorMs(),
-      peakRssBytes: process.resourceUsage().maxRSS * 1_024,
+      peakRssBytes: peakRssBytes(),
       isSettled: agent?.isSynced() === true && agent.isIdle(),
     };
   },
@@ -59,8 +57,8 @@ serveParent(
 
 function start(clients: {
   readonly cluster: ClusterId;
-  readonly hub: KubeClient;
-  readonly store: KubeClient;
+  readonly hub: CountedStore;
+  readonly store: CountedStore;
 }): Agent {
   const shared = {
     cluster: clients.cluster,
@@ -68,9 +66,8 @@ function start(clients: {
     random: systemRandom,
     log: createLog("error", (line) => process.stderr.write(`${line}\n`)),
   };
-  const hub = createKubernetesHub({ ...shared, store: countWrites(clients.hub) });
-  const store = countWrites(clients.store);
-  return startAgent({ ...shared, store, hub, policy: createPolicy({}) });
+  const hub = createKubernetesHub({ ...shared, store: clients.hub.store });
+  return startAgent({ ...shared, store: clients.store.store, hub, policy: createPolicy({}) });
 }
 
 async function reportHeld(imports: number): Promise<HeldReport> {
@@ -79,7 +76,7 @@ async function reportHeld(imports: number): Promise<HeldReport> {
   return {
     heldBytes,
     rssBytes: process.memoryUsage().rss,
-    peakRssBytes: process.resourceUsage().maxRSS * 1_024,
+    peakRssBytes: peakRssBytes(),
   };
 }
 
@@ -102,31 +99,11 @@ async function settle(imports: number): Promise<void> {
   }
 }
 
-function countWrites(store: Store): Store {
-  /** What an agent says of itself comes with time, or once: it is no work. */
-  function count(resource: Resource): void {
-    if (resource !== LEASE && resource !== CLUSTER_MEMBER) writes += 1;
-  }
-  return {
-    get: store.get.bind(store),
-    list: store.list.bind(store),
-    watch: store.watch.bind(store),
-    create(resource, object, options) {
-      // Nothing changes by it: an agent asks once which families the cluster has.
-      if (options?.dryRun !== true) count(resource);
-      return store.create(resource, object, options);
-    },
-    replace(resource, object, options) {
-      count(resource);
-      return store.replace(resource, object, options);
-    },
-    apply(resource, object, options) {
-      count(resource);
-      return store.apply(resource, object, options);
-    },
-    delete(resource, ref, options) {
-      count(resource);
-      return store.delete(resource, ref, options);
-    },
-  };
+function sumWork(counts: readonly WriteCount[]): number {
+  return counts.filter(isWork).reduce((sum, { count }) => sum + count, 0);
+}
+
+/** What an agent says of itself comes with time, or once: it is no work. */
+function isWork({ kind }: WriteCount): boolean {
+  return kind !== LEASE.kind && kind !== CLUSTER_MEMBER.kind;
 }

@@ -9,15 +9,10 @@ import {
   type ServiceExport,
   type ServiceImport,
 } from "../src/api/mcs.ts";
-import {
-  type ClusterId,
-  MANAGED_LABEL,
-  memberNamespace,
-  SOURCE_CLUSTER_LABEL,
-} from "../src/api/names.ts";
+import { MANAGED_LABEL, SOURCE_CLUSTER_LABEL } from "../src/api/names.ts";
 import type { Condition, KubeObject, Resource } from "../src/api/object.ts";
 import type { KubeClient } from "../src/kube/client.ts";
-import { type Fleet, SPACE } from "./fleet.ts";
+import { type Fleet, SHARES, SPACE } from "./fleet.ts";
 import type { Size } from "./source.ts";
 
 export interface Arrival {
@@ -49,11 +44,10 @@ export function watchArrival({ a, both }: Fleet, { services, endpoints }: Size):
 
 /** Resolves when the watches are open. Nothing that was shared or imported is to be left. */
 export function watchGone({ hub, both }: Fleet, services: number): Promise<Arrival> {
-  const namespace = memberNamespace("a" as ClusterId);
   const isDone = (): boolean => true;
   const parts = [
-    { client: hub, resource: SERVICE_SHARE, namespace, isDone },
-    { client: hub, resource: ENDPOINT_SHARE, namespace, isDone },
+    { client: hub, resource: SERVICE_SHARE, namespace: SHARES, isDone },
+    { client: hub, resource: ENDPOINT_SHARE, namespace: SHARES, isDone },
     ...both.flatMap((client) => importedParts(client, isDone).map((part) => ({ ...part, isDone }))),
   ] as Watched[];
   return watchAll(parts, services, (type) => type === "DELETED");

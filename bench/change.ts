@@ -6,10 +6,19 @@ import { setTimeout as pause } from "node:timers/promises";
 import { watchArrival } from "./arrival.ts";
 import { type Fleet, withFleet } from "./fleet.ts";
 import { percentileOf } from "./measure.ts";
-import { type Side, type SideName, type WorkReport, withSide } from "./side.ts";
+import {
+  compareSides,
+  reportRested,
+  type Round,
+  type Side,
+  type SideName,
+  takeTurns,
+  type WorkReport,
+  withSide,
+} from "./side.ts";
 import { openSight, type Sight } from "./sight.ts";
 import { createExports, createServices, type Size } from "./source.ts";
-import { type BenchOptions, type BenchResult, compareRounds, type Row } from "./table.ts";
+import type { BenchOptions, BenchResult, Row } from "./table.ts";
 
 interface Extent {
   readonly size: Size;
@@ -41,8 +50,6 @@ const PLACES = 3;
 const P50_GOAL = 1.3;
 const P99_GOAL = 2;
 const WRITES_GOAL = 1.05;
-/** Whoever writes more than is needed mostly does so late. */
-const AFTERMATH_MS = 2_000;
 /** Longer than what was written is remembered. */
 const RESTED_MS = 6_000;
 const POLL_MS = 10;
@@ -58,21 +65,15 @@ interface Figures {
   readonly restartWrites: number;
 }
 
-type Round = Readonly<Record<SideName, Figures>>;
-
 export function runChangeBench({ quick, rounds }: BenchOptions): Promise<BenchResult> {
   const extent = quick ? QUICK : WHOLE;
   return withFleet(async (fleet) => {
     await bringIntoStep(fleet, extent.size);
     const sight = await openSight(fleet, extent.size);
     try {
-      const results: Round[] = [];
+      const results: Round<Figures>[] = [];
       for (let round = 0; round < rounds; round++) {
-        // Each goes first in turn: servers are slower or quicker with what they went through before.
-        const first = round % 2 === 0 ? await measure(fleet, sight, extent, "ours") : undefined;
-        const floor = await measure(fleet, sight, extent, "floor");
-        const ours = first ?? (await measure(fleet, sight, extent, "ours"));
-        results.push({ ours, floor });
+        results.push(await takeTurns(round, (name) => measure(fleet, sight, extent, name)));
       }
       return { title: titleOf(extent), rows: rowsOf(results, extent) };
     } finally {
@@ -111,13 +112,13 @@ async function measure(
     await side.tell("resume");
     await settle(side);
     await side.unlessDead(sight.oneByOne(extent.warmup));
-    const start = await rest(side);
+    const start = await reportRested(side);
     const idleMs = await side.unlessDead(sight.oneByOne(extent.idle));
-    const idled = await rest(side);
+    const idled = await reportRested(side);
     const streamMs = await side.unlessDead(sight.stream(extent.stream, PER_SECOND));
-    const streamed = await rest(side);
+    const streamed = await reportRested(side);
     const rollMs = await side.unlessDead(sight.roll(extent.rolled, ROLL_STEPS));
-    const rolled = await rest(side);
+    const rolled = await reportRested(side);
     return {
       idleMs,
       streamMs,
@@ -130,24 +131,19 @@ async function measure(
   });
 }
 
-async function rest(side: Side): Promise<WorkReport> {
-  await pause(AFTERMATH_MS);
-  return side.report();
-}
-
-async function settle(side: Side): Promise<void> {
+async function settle(side: Pick<Side, "report">): Promise<void> {
   while (!(await side.report()).isSettled) await pause(POLL_MS);
 }
 
 async function restart(side: Side) {
   const agent = await side.replace("b");
+  const report = async (): Promise<WorkReport> => (await agent.ask("report")) as WorkReport;
   const startedMs = performance.now();
   await agent.ask("resume");
-  while (!((await agent.ask("report")) as WorkReport).isSettled) await pause(POLL_MS);
+  await settle({ report });
   const restartMs = performance.now() - startedMs;
   await pause(RESTED_MS);
-  const { writes } = (await agent.ask("report")) as WorkReport;
-  return { restartMs, restartWrites: writes };
+  return { restartMs, restartWrites: (await report()).writes };
 }
 
 async function reread(side: Side) {
@@ -155,20 +151,13 @@ async function reread(side: Side) {
   return { restartMs: (await agent.ask("reread")) as number, restartWrites: 0 };
 }
 
-function rowsOf(rounds: readonly Round[], extent: Extent): Row[] {
+function rowsOf(rounds: readonly Round<Figures>[], extent: Extent): Row[] {
   const row = (
     name: string,
     unit: Row["unit"],
     of: (figures: Figures) => number,
     rest: { readonly goal?: number; readonly floor?: number } = {},
-  ): Row =>
-    compareRounds(rounds, {
-      name,
-      unit,
-      ours: ({ ours }) => of(ours),
-      floor: ({ floor }) => rest.floor ?? of(floor),
-      ...(rest.goal !== undefined && { goal: rest.goal }),
-    });
+  ): Row => compareSides(rounds, { name, unit, of, ...rest });
   const changes = extent.idle + extent.stream;
   const rolled = extent.rolled * ROLL_STEPS;
   return [

@@ -71,3 +71,7 @@ export function processorMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;
 }
+
+export function peakRssBytes(): number {
+  return process.resourceUsage().maxRSS * 1_024;
+}

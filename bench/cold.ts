@@ -2,14 +2,21 @@
 // by one; then all exports are deleted. As multiples of an agent without logic, and at growing sizes: what one change costs
 // must not depend on how many services there are.
 
-import { setTimeout as pause } from "node:timers/promises";
 import { SERVICE_EXPORT } from "../src/api/mcs.ts";
 import { watchArrival, watchGone } from "./arrival.ts";
 import { renderFit } from "./fit.ts";
 import { type Fleet, withFleet } from "./fleet.ts";
 import { percentileOf } from "./measure.ts";
 import { readOutcome, requireSameOutcome } from "./outcome.ts";
-import { type Side, type SideName, withSide } from "./side.ts";
+import {
+  compareSides,
+  reportRested,
+  type Round,
+  type Side,
+  type SideName,
+  takeTurns,
+  withSide,
+} from "./side.ts";
 import { openSight } from "./sight.ts";
 import { createExports, createServices, removeAll, resetServices, type Size } from "./source.ts";
 import { type BenchOptions, type BenchResult, compareRounds, type Row } from "./table.ts";
@@ -25,8 +32,6 @@ const WRITES_GOAL = 1.05;
 const FLAT_GOAL = 1.2;
 const WARMUP_CHANGES = 100;
 const CHANGES = 150;
-/** Whoever writes more than is needed mostly does so late. */
-const AFTERMATH_MS = 2_000;
 
 interface Figures {
   readonly wallMs: number;
@@ -37,14 +42,17 @@ interface Figures {
   readonly changeCpuMs: number;
   readonly withdrawMs: number;
   readonly withdrawWrites: number;
+}
+
+/** What it left is compared, and not kept: it is large. */
+interface Life {
+  readonly figures: Figures;
   readonly outcome: readonly string[];
 }
 
-type Round = Readonly<Record<SideName, Figures>>;
-
 interface Measured {
   readonly size: Size;
-  readonly rounds: readonly Round[];
+  readonly rounds: readonly Round<Figures>[];
 }
 
 export async function runColdBench({ quick, rounds }: BenchOptions): Promise<BenchResult> {
@@ -75,24 +83,21 @@ async function measureSizes(sizes: readonly Size[], rounds: number): Promise<rea
   return measured;
 }
 
-function measureSize(size: Size, rounds: number): Promise<readonly Round[]> {
+function measureSize(size: Size, rounds: number): Promise<readonly Round<Figures>[]> {
   return withFleet(async (fleet) => {
     await createServices(fleet.a, size);
-    const results: Round[] = [];
+    const results: Round<Figures>[] = [];
     for (let round = 0; round < rounds; round++) {
-      // Each goes first in turn: servers are slower or quicker with what they went through before.
-      const first = round % 2 === 0 ? await live(fleet, size, "ours") : undefined;
-      const floor = await live(fleet, size, "floor");
-      const ours = first ?? (await live(fleet, size, "ours"));
+      const { ours, floor } = await takeTurns(round, (name) => live(fleet, size, name));
       requireSameOutcome(ours.outcome, floor.outcome);
-      results.push({ ours, floor });
+      results.push({ ours: ours.figures, floor: floor.figures });
     }
     return results;
   });
 }
 
 /** From the first export to the last withdrawal. */
-async function live(fleet: Fleet, size: Size, name: SideName): Promise<Figures> {
+async function live(fleet: Fleet, size: Size, name: SideName): Promise<Life> {
   await resetServices(fleet.a, size);
   await createExports(fleet.a, size.services);
   return withSide(fleet, name, async (side) => {
@@ -100,7 +105,7 @@ async function live(fleet: Fleet, size: Size, name: SideName): Promise<Figures> 
     const outcome = await readOutcome(fleet);
     const changed = await change(fleet, size, side);
     const withdrawn = await withdraw(fleet, size, side);
-    return { ...synced, ...changed, ...withdrawn, outcome };
+    return { figures: { ...synced, ...changed, ...withdrawn }, outcome };
   });
 }
 
@@ -112,8 +117,7 @@ async function sync(fleet: Fleet, size: Size, side: Side) {
     await side.tell("start");
     const completeMs = await side.unlessDead(arrival.complete);
     const { cpuMs } = await side.report();
-    await pause(AFTERMATH_MS);
-    const { writes, peakRssBytes } = await side.report();
+    const { writes, peakRssBytes } = await reportRested(side);
     return { wallMs: completeMs - startedMs, cpuMs: cpuMs - before.cpuMs, writes, peakRssBytes };
   } finally {
     await arrival.stop();
@@ -143,8 +147,7 @@ async function withdraw(fleet: Fleet, { services }: Size, side: Side) {
     const startedMs = performance.now();
     await removeAll(fleet.a, SERVICE_EXPORT);
     const goneMs = await side.unlessDead(gone.complete);
-    await pause(AFTERMATH_MS);
-    const { writes } = await side.report();
+    const { writes } = await reportRested(side);
     return { withdrawMs: goneMs - startedMs, withdrawWrites: writes - before.writes };
   } finally {
     await gone.stop();
@@ -157,14 +160,7 @@ function rowsOf({ size: { services, endpoints }, rounds }: Measured): Row[] {
     unit: Row["unit"],
     of: (figures: Figures) => number,
     goal?: number,
-  ): Row =>
-    compareRounds(rounds, {
-      name: `${services} × ${endpoints}: ${name}`,
-      unit,
-      ours: ({ ours }) => of(ours),
-      floor: ({ floor }) => of(floor),
-      ...(goal !== undefined && { goal }),
-    });
+  ): Row => compareSides(rounds, { name: `${services} × ${endpoints}: ${name}`, unit, of, goal });
   return [
     row("time", "ms", ({ wallMs }) => wallMs, TIME_GOAL),
     row("API writes", "writes", ({ writes }) => writes, WRITES_GOAL),

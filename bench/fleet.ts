@@ -4,7 +4,7 @@
 
 import { NAMESPACE } from "../src/api/builtin.ts";
 import { HUB_CRDS, MEMBER_CRDS } from "../src/api/crds.ts";
-import type { ClusterId } from "../src/api/names.ts";
+import { type ClusterId, memberNamespace } from "../src/api/names.ts";
 import { installCrds } from "../src/controllers/crd.ts";
 import { createClient, type KubeClient } from "../src/kube/client.ts";
 import { systemClock } from "../src/kube/clock.ts";
@@ -33,6 +33,9 @@ export interface Fleet {
 export const CLUSTERS = ["a", "b"] as const;
 export type Cluster = (typeof CLUSTERS)[number];
 
+/** The one that exports, and where the hub has its shares. */
+export const SOURCE = "a" as ClusterId;
+export const SHARES = memberNamespace(SOURCE);
 /** The namespace of all that is measured. */
 export const SPACE = "bench";
 const POD_CIDRS = ["10.32.0.0/16", "10.64.0.0/10"];

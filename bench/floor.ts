@@ -14,16 +14,12 @@ import {
 } from "../src/api/digest.ts";
 import { ENDPOINT_SHARE, type EndpointShareObject, SERVICE_SHARE } from "../src/api/hubshare.ts";
 import { SERVICE_EXPORT, SERVICE_IMPORT, type ServiceImport } from "../src/api/mcs.ts";
-import {
-  type ClusterId,
-  memberNamespace,
-  SOURCE_CLUSTER_LABEL,
-  serviceKey,
-} from "../src/api/names.ts";
+import { SOURCE_CLUSTER_LABEL, serviceKey } from "../src/api/names.ts";
 import type { KubeObject, Resource } from "../src/api/object.ts";
 import { WORKERS } from "../src/controllers/member.ts";
-import { processorMs, serveParent } from "./child.ts";
-import { SPACE } from "./fleet.ts";
+import { formatTime } from "../src/ports/clock.ts";
+import { peakRssBytes, processorMs, serveParent } from "./child.ts";
+import { SHARES, SOURCE, SPACE } from "./fleet.ts";
 import { createLane } from "./lane.ts";
 import {
   renderDerived,
@@ -40,9 +36,6 @@ import { openWire, type Wire } from "./wire.ts";
 
 type Task = "new" | "changed" | "gone";
 
-const SOURCE = "a" as ClusterId;
-const SHARES = memberNamespace(SOURCE);
-
 serveParent(
   (access) => Promise.all(access.map(openWire)),
   async ([hub, cluster], message) => {
@@ -58,7 +51,7 @@ serveParent(
     return {
       writes: hub.writes() + cluster.writes(),
       cpuMs: processorMs(),
-      peakRssBytes: process.resourceUsage().maxRSS * 1_024,
+      peakRssBytes: peakRssBytes(),
       isSettled: true,
     } satisfies WorkReport;
   },
@@ -206,5 +199,5 @@ function parse(bytes: Buffer) {
 }
 
 function now(): string {
-  return `${new Date().toISOString().slice(0, 19)}Z`;
+  return formatTime(Date.now());
 }

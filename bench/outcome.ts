@@ -3,16 +3,11 @@
 import { ENDPOINT_SLICE, SERVICE } from "../src/api/builtin.ts";
 import { ENDPOINT_SHARE, SERVICE_SHARE } from "../src/api/hubshare.ts";
 import { SERVICE_EXPORT, SERVICE_IMPORT } from "../src/api/mcs.ts";
-import {
-  type ClusterId,
-  MANAGED_LABEL,
-  memberNamespace,
-  SOURCE_CLUSTER_LABEL,
-} from "../src/api/names.ts";
+import { MANAGED_LABEL, SOURCE_CLUSTER_LABEL } from "../src/api/names.ts";
 import type { Resource } from "../src/api/object.ts";
 import type { KubeClient } from "../src/kube/client.ts";
 import { buildPath, type Query } from "../src/kube/path.ts";
-import { type Fleet, SPACE } from "./fleet.ts";
+import { type Fleet, SHARES, SPACE } from "./fleet.ts";
 
 interface Kind {
   readonly resource: Resource;
@@ -48,9 +43,8 @@ const UID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
 /** One line per object: which fields were set by whom is part of it. */
 export async function readOutcome({ hub, a, b }: Fleet): Promise<readonly string[]> {
-  const shares = memberNamespace("a" as ClusterId);
   return [
-    ...(await readLines("hub", hub, { namespace: shares, kinds: HUB_KINDS })),
+    ...(await readLines("hub", hub, { namespace: SHARES, kinds: HUB_KINDS })),
     ...(await readLines("a", a, { namespace: SPACE, kinds: CLUSTER_KINDS })),
     ...(await readLines("b", b, { namespace: SPACE, kinds: CLUSTER_KINDS })),
   ];

@@ -199,10 +199,12 @@ function drawMarks(row: Row, { axis, y }: { readonly axis: Axis; readonly y: num
 }
 
 function drawMedian(row: Row, x: number, y: number): string {
-  if (!isMet(row)) {
-    return `<path class="cross" d="M${x - 5} ${y - 5}L${x + 5} ${y + 5}M${x - 5} ${y + 5}L${x + 5} ${y - 5}"/>`;
-  }
+  if (!isMet(row)) return drawCross(x, y);
   return `<circle class="${row.goal === undefined ? "ring" : "dot"}" cx="${x}" cy="${y}" r="4"/>`;
+}
+
+function drawCross(x: number, y: number): string {
+  return `<path class="cross" d="M${x - 5} ${y - 5}L${x + 5} ${y + 5}M${x - 5} ${y + 5}L${x + 5} ${y - 5}"/>`;
 }
 
 function drawWhisker({ min, max, y }: { min: number; max: number; y: number }): string {
@@ -254,12 +256,7 @@ function legendBlock(): Block {
   const marks: readonly (readonly [x: number, mark: (y: number) => string, words: string])[] = [
     [26, (y) => `<circle class="dot" cx="26" cy="${y}" r="4"/>`, "median, goal met"],
     [160, (y) => `<circle class="ring" cx="160" cy="${y}" r="4"/>`, "median, no goal"],
-    [
-      288,
-      (y) =>
-        `<g class="bad"><path class="cross" d="M283 ${y - 5}L293 ${y + 5}M283 ${y + 5}L293 ${y - 5}"/></g>`,
-      "median, goal MISSED",
-    ],
+    [288, (y) => `<g class="bad">${drawCross(288, y)}</g>`, "median, goal MISSED"],
     [454, (y) => drawWhisker({ min: 440, max: 458, y }), "smallest to largest"],
     [602, (y) => drawGoal(604, y), "goal: at most"],
     [714, (y) => `<path class="floor" d="M716 ${y - 8}V${y + 8}"/>`, "the floor"],

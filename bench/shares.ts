@@ -2,7 +2,7 @@
 
 import type { EndpointSlice, Service } from "../src/api/builtin.ts";
 import type { ServiceExport } from "../src/api/mcs.ts";
-import { type ClusterId, serviceKey } from "../src/api/names.ts";
+import { serviceKey } from "../src/api/names.ts";
 import type { Contribution } from "../src/api/share.ts";
 import { createLog } from "../src/cli/log.ts";
 import { planEndpointShares } from "../src/core/endpoints.ts";
@@ -10,11 +10,10 @@ import { planShare } from "../src/core/export.ts";
 import { createKubernetesHub } from "../src/hub/kubernetes.ts";
 import type { KubeClient } from "../src/kube/client.ts";
 import { systemClock, systemRandom } from "../src/kube/clock.ts";
-import { SPACE } from "./fleet.ts";
+import { SOURCE, SPACE } from "./fleet.ts";
 import { forEach, serviceName } from "./source.ts";
 
 export const ENDPOINTS = 100;
-const SOURCE = "a" as ClusterId;
 const BEAT_MS = 5_000;
 
 export interface Source {
