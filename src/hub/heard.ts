@@ -22,6 +22,8 @@ export interface Heard {
   /** It has renewed its Lease since we came. */
   isHeard(cluster: ClusterId): boolean;
   forget(cluster: ClusterId): void;
+  /** Something about members changed that others need not know at once. */
+  tellSoon(): void;
   stop(): void;
 }
 
@@ -60,7 +62,7 @@ export function createHeard(options: {
     return records.get(cluster)?.hasRenewed === true;
   }
 
-  function tell(): void {
+  function tellSoon(): void {
     timer ??= clock.schedule(TELL_AFTER_MS, () => {
       timer = undefined;
       options.onCurrent();
@@ -81,12 +83,13 @@ export function createHeard(options: {
       records.set(cluster, record);
       record.wasCurrent = isCurrent(cluster);
       const now = [isHeard(cluster), record.wasCurrent];
-      if (now.some((is, index) => is && was[index] === false)) tell();
+      if (now.some((is, index) => is && was[index] === false)) tellSoon();
     },
     heardAtMs: (cluster) => records.get(cluster)?.heardAtMs,
     isCurrent,
     isHeard,
     forget: (cluster) => records.delete(cluster),
+    tellSoon,
     stop: () => timer?.cancel(),
   };
 }
