@@ -117,7 +117,9 @@ function checkSlices(
     const from = bySource.get(source) ?? [];
     const held = from.flatMap(({ endpoints }) => endpoints.flatMap((each) => each.addresses));
     if (!isSameSet(held, addresses)) {
-      found.push(`of ${about}, ${held.length} endpoints of ${source} are not its ${addresses.length}`);
+      found.push(
+        `of ${about}, ${held.length} endpoints of ${source} are not its ${addresses.length}`,
+      );
     }
     bySource.delete(source);
   }

@@ -46,10 +46,12 @@ export function createCopyingStore(store: Store): Store {
       store.watch(resource, watching, (event) =>
         onEvent(event.type === "BOOKMARK" ? event : { ...event, object: copy(event.object) }),
       ),
-    create: async (resource, object, writing) => copy(await store.create(resource, object, writing)),
+    create: async (resource, object, writing) =>
+      copy(await store.create(resource, object, writing)),
     replace: async (resource, object, writing) =>
       copy(await store.replace(resource, object, writing)),
-    apply: async (resource, object, applying) => copy(await store.apply(resource, object, applying)),
+    apply: async (resource, object, applying) =>
+      copy(await store.apply(resource, object, applying)),
     delete: store.delete,
   };
 }

@@ -117,9 +117,12 @@ export class Fleet {
     };
   }
 
-  /** Every agent follows the hub and its cluster. */
+  /** Every agent follows the hub. */
   isFollowing(): boolean {
-    return this.sites.every(({ running }) => running?.process.blindSpots().length === 0);
+    return this.sites.every(({ running }) => {
+      const blind = running?.process.blindSpots() ?? ["all of hub"];
+      return !blind.some((what) => what.endsWith(" of hub"));
+    });
   }
 
   /** Dead, and forgotten by all that held it. */
