@@ -20,7 +20,7 @@ export interface FleetOptions {
 
 const LATENCY = { lowMs: 1, highMs: 20 };
 /** Agents of a fleet do not start at one instant: each waits for its node to pull the image. */
-const STAGGER_MS = 10_000;
+const STAGGER_MS = 5_000;
 const STEP_MS = 1_000;
 /** Longer than anything that is written is waited for. */
 const QUIET_MS = 15_000;

@@ -41,7 +41,7 @@ async function main(args: string[]): Promise<number> {
   const fleet = new Fleet({ layout, seed: call.seed, definitions });
   for (const line of describeFleet(layout)) say(line);
   await fleet.fill();
-  say("the clusters are filled; agents start within 10 s of each other");
+  say("the clusters are filled; agents start within 5 s");
   const problems: string[] = [];
   const tell = (name: string, { problems: found }: Phase, lines: readonly string[]): void => {
     for (const line of lines) say(`${name}: ${line}`);

@@ -114,12 +114,10 @@ export async function restartHub(fleet: Fleet, forgets: boolean): Promise<Restar
 
 /**
  * An agent without a hub tries it by a heartbeat every 2.5 to 5 s, and all else follows the first that is answered: of all agents at
- * most 40 % a second come back, and half is what we allow. The number of agents in one second varies: four standard deviations
- * are added, which small fleets need.
+ * most 40 % come back in one second, and half is allowed. Two standard deviations are added, which small fleets need.
  */
 export function boundPeak(requests: number, agents: number): number {
-  const share = 0.5 + (4 * Math.sqrt(0.4 * 0.6)) / Math.sqrt(agents);
-  return Math.ceil(requests * Math.min(1, share));
+  return Math.ceil(requests * Math.min(1, 0.5 + 1 / Math.sqrt(agents)));
 }
 
 /** The most within any one second, wherever it begins. */

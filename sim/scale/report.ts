@@ -1,7 +1,7 @@
 // Report: what a phase cost in, lines for a person out. Pure.
 
 import type { Layout } from "./layout.ts";
-import type { Changes, Phase, Restart } from "./phase.ts";
+import { type Changes, findPeak, type Phase, type Restart } from "./phase.ts";
 import type { Counts } from "./tally.ts";
 
 /** What has to be written once everything is exported, and no more. */
@@ -49,7 +49,7 @@ export function describeStart(phase: Phase, needed: Needed, agents: number): rea
     `hub writes ${counts.hubWrites}, needed ${needed.hubWrites}: ${ratio(counts.hubWrites, needed.hubWrites)}; heartbeats ${counts.heartbeats}`,
     `writes in clusters ${counts.writes}, needed ${needed.writes}: ${ratio(counts.writes, needed.writes)}`,
     ...describeTraffic(counts, agents),
-    `most requests in one second ${peakOf(counts.sentMs)}`,
+    `most requests in any one second ${findPeak(counts.sentMs.map((atMs) => ({ atMs, amount: 1 })))}`,
   ];
 }
 
@@ -99,15 +99,6 @@ function describeTraffic(counts: Counts, agents: number): readonly string[] {
     `hub requests: ${byVerb.join(", ")}`,
     `watches ${bytes(watchBytes)} in ${watchEvents} events, ${bytes(watchBytes / agents)} for each agent; lists ${bytes(listBytes)}, ${bytes(listBytes / agents)} for each`,
   ];
-}
-
-function peakOf(sentMs: readonly number[]): number {
-  const inSecond = new Map<number, number>();
-  for (const ms of sentMs) {
-    const second = Math.floor(ms / 1_000);
-    inSecond.set(second, (inSecond.get(second) ?? 0) + 1);
-  }
-  return Math.max(0, ...inSecond.values());
 }
 
 export function bytes(count: number): string {
