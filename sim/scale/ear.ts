@@ -52,7 +52,7 @@ export function createCopyingStore(store: Store): Store {
       copy(await store.replace(resource, object, writing)),
     apply: async (resource, object, applying) =>
       copy(await store.apply(resource, object, applying)),
-    delete: store.delete,
+    delete: (resource, ref, deleting) => store.delete(resource, ref, deleting),
   };
 }
 
