@@ -53,10 +53,6 @@ export async function reconcileImport(
   signal: AbortSignal,
 ): Promise<Outcome> {
   const { store, freshness, addresses, view } = options;
-  if (isElsewhere(options, service)) {
-    addresses.forget(service);
-    return freshness.isAhead(service) ? { afterMs: REMEMBER_MS } : "done";
-  }
   let refusedIp: string | undefined;
   let isDue = false;
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
@@ -81,20 +77,6 @@ export async function reconcileImport(
   // Should it be taken back before it is told, nobody would tell of that.
   if (isDue && view.serviceImport(service) !== undefined) return { afterMs: DUE_AGAIN_MS };
   return freshness.isAhead(service) ? { afterMs: REMEMBER_MS } : "done";
-}
-
-/**
- * It has no namespace here, and nothing of it is left: whatever the others share of it, nothing is to be done. Most services of a
- * large fleet are such, and they are looked at whenever a member comes: none of their endpoints is read for that.
- */
-function isElsewhere({ policy, view }: ImporterOptions, service: ServiceKey): boolean {
-  return (
-    policy.namespaces !== "create" &&
-    !policy.isDenied(splitServiceKey(service).namespace) &&
-    view.namespace(service) === undefined &&
-    !hasAddress(view, service) &&
-    view.serviceImport(service) === undefined
-  );
 }
 
 async function tellEvents(

@@ -22,8 +22,6 @@ export interface Heard {
   /** It has renewed its Lease since we came. */
   isHeard(cluster: ClusterId): boolean;
   forget(cluster: ClusterId): void;
-  /** Something about members changed that others need not know at once. */
-  tellSoon(): void;
   stop(): void;
 }
 
@@ -62,7 +60,7 @@ export function createHeard(options: {
     return records.get(cluster)?.hasRenewed === true;
   }
 
-  function tellSoon(): void {
+  function tell(): void {
     timer ??= clock.schedule(TELL_AFTER_MS, () => {
       timer = undefined;
       options.onCurrent();
@@ -83,13 +81,12 @@ export function createHeard(options: {
       records.set(cluster, record);
       record.wasCurrent = isCurrent(cluster);
       const now = [isHeard(cluster), record.wasCurrent];
-      if (now.some((is, index) => is && was[index] === false)) tellSoon();
+      if (now.some((is, index) => is && was[index] === false)) tell();
     },
     heardAtMs: (cluster) => records.get(cluster)?.heardAtMs,
     isCurrent,
     isHeard,
     forget: (cluster) => records.delete(cluster),
-    tellSoon,
     stop: () => timer?.cancel(),
   };
 }

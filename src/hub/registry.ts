@@ -150,9 +150,7 @@ export function createRegistry(options: RegistryOptions): Registry {
     records.set(cluster, next);
     if (cluster === ownCluster) ownDeclaration = next.declaration;
     awaitCompletion(next);
-    if (isDeclaredAnew) onMembers();
-    // Members of a fleet get ready one after the other, and each makes us look at everything.
-    else if (wasComplete !== isComplete(next)) heard.tellSoon();
+    if (isDeclaredAnew || wasComplete !== isComplete(next)) onMembers();
   }
 
   function awaitCompletion(record: MemberRecord): void {
