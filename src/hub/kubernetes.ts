@@ -107,6 +107,7 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
       onDeleted: noteDeletion,
     }),
     onShare,
+    agents: () => registry.members().length,
   });
   const informers = [...registry.informers, ...shares.informers];
   const publication = createPublication({
