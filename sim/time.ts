@@ -92,6 +92,13 @@ export class SimTime {
     });
   }
 
+  /** Lets go of what nobody waits for any more: until its time came it would hold whatever it was to call. */
+  forgetDead(): void {
+    const living = this.#heap.filter(({ callback }) => callback !== undefined);
+    this.#heap.length = 0;
+    for (const entry of living) this.#push(entry);
+  }
+
   /** False when there is none left until then; then it is that time. */
   #callNext(untilMs: number): boolean {
     for (;;) {

@@ -32,6 +32,8 @@ import { createClock, SimTime, type Skew } from "./time.ts";
 
 const IDS = ["east", "west", "north", "south", "mid", "far", "near", "edge"];
 const AGAIN_MS = 1_000;
+/** Services have 10.96.0.0/16. */
+const PREFIXES = 90;
 
 export interface Site {
   readonly index: number;
@@ -133,13 +135,19 @@ export class World {
       });
       return;
     }
+    await this.enroll(site, id);
+    this.start(site);
+  }
+
+  /** A member from here on, whose agent is yet to be started. */
+  async enroll(site: Site, id: ClusterId): Promise<void> {
+    site.id = id;
     await registerMember(this.hubStore, id, {
-      podCIDRs: [`10.${site.index + 1}.0.0/16`],
+      podCIDRs: [`${podPrefix(site.index)}.0.0/16`],
       serviceCIDRs: ["10.96.0.0/16"],
     });
     await this.#nameCluster(site, id);
     this.#options.observer.onJoin(site.index, id);
-    this.start(site);
   }
 
   /** As `isthmus join` does it; leaving takes it away again. */
@@ -222,6 +230,11 @@ export class World {
     }
     this.hub.stop();
   }
+}
+
+/** The first half of every address of its pods. No two clusters have the same, and no Service has an address in it. */
+export function podPrefix(index: number): string {
+  return `${10 + Math.floor(index / PREFIXES)}.${(index % PREFIXES) + 1}`;
 }
 
 function createLog(note: (message: string, fields: LogFields) => void): Log {

@@ -17,9 +17,9 @@ const FLOW_MUTANTS: readonly Mutant[] = [
   {
     name: "prune before the source has told all",
     sentence: "What is not known of a member counts as withdrawn, though not all of it was read.",
-    file: "src/controllers/awaited.ts",
-    from: "return member === undefined ? hasStrangers : !member.isComplete;",
-    to: "return member === undefined && hasStrangers;",
+    file: "src/controllers/questions.ts",
+    from: "return member === undefined ? hub.hasStrangers() : !member.isComplete;",
+    to: "return member === undefined && hub.hasStrangers();",
     seed: 1,
   },
   {
@@ -178,7 +178,7 @@ const FLOW_MUTANTS: readonly Mutant[] = [
   {
     name: "wait for nobody whose agent is away",
     sentence: "A member that is not heard, or still publishing, counts as one that has told all.",
-    file: "src/controllers/awaited.ts",
+    file: "src/controllers/questions.ts",
     from: "(member.isComplete && member.isCurrent) ||",
     to: "member.isComplete ||",
     seed: 23,
@@ -186,7 +186,7 @@ const FLOW_MUTANTS: readonly Mutant[] = [
   {
     name: "give up who is heard again",
     sentence: "A member that is back is not waited for until the next look at who is alive.",
-    file: "src/controllers/awaited.ts",
+    file: "src/controllers/questions.ts",
     from: " && silentMs >= LATELY_MS",
     to: "",
     seed: 516_089,

@@ -7,7 +7,6 @@ import { planEndpointShares } from "../core/endpoints.ts";
 import { type ExportInput, judgeExport, planExportStatus, planShare } from "../core/export.ts";
 import { planExportEvents } from "../core/event.ts";
 import { mergeShares } from "../core/merge.ts";
-import type { Liveness } from "../core/liveness.ts";
 import { isHeld } from "../core/plan.ts";
 import type { Policy } from "../core/policy.ts";
 import { type Clock, formatTime } from "../ports/clock.ts";
@@ -19,8 +18,8 @@ import { type Freshness, REMEMBER_MS } from "../runtime/freshness.ts";
 import { keyOf } from "../runtime/informer.ts";
 import type { Outcome } from "../runtime/queue.ts";
 import { applyWrites } from "./apply.ts";
-import { observeAwaited } from "./awaited.ts";
 import { recordEvents } from "./event.ts";
+import type { Questions } from "./questions.ts";
 import type { ClusterView } from "./view.ts";
 
 export interface ExporterOptions {
@@ -31,7 +30,7 @@ export interface ExporterOptions {
   readonly freshness: Freshness;
   readonly clock: Clock;
   readonly policy: Policy;
-  readonly livenessOf: (cluster: ClusterId) => Liveness;
+  readonly questions: Pick<Questions, "isAwaited">;
   readonly eventBucket: TokenBucket;
 }
 
@@ -84,7 +83,7 @@ export async function reportExport(
       merged: mergeShares(shares),
       isHeld:
         serviceImport !== undefined &&
-        isHeld({ contributions, ...observeAwaited(hub, options.livenessOf) }, serviceImport),
+        isHeld({ contributions, isAwaited: options.questions.isAwaited }, serviceImport),
     });
     await writeStatus(options, input.serviceExport, judgements, signal);
   }

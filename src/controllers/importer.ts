@@ -9,7 +9,6 @@ import { readVirtualIps } from "../core/derived.ts";
 import { planImportEvents } from "../core/event.ts";
 import { planShare } from "../core/export.ts";
 import { recallLiveness } from "../core/fate.ts";
-import type { Liveness } from "../core/liveness.ts";
 import { type ImportInput, type NamespaceState, planImport } from "../core/plan.ts";
 import type { Policy } from "../core/policy.ts";
 import type { Write } from "../core/write.ts";
@@ -20,8 +19,8 @@ import type { TokenBucket } from "../runtime/bucket.ts";
 import { type Freshness, REMEMBER_MS } from "../runtime/freshness.ts";
 import type { Outcome } from "../runtime/queue.ts";
 import type { Addresses } from "./addresses.ts";
+import type { Answers, Asking } from "./answers.ts";
 import { applyWrites, RefusedWrite } from "./apply.ts";
-import { observeAwaited } from "./awaited.ts";
 import { type EventContext, recordEvents } from "./event.ts";
 import { observeExport } from "./exporter.ts";
 import type { ClusterView } from "./view.ts";
@@ -36,7 +35,7 @@ export interface ImporterOptions {
   readonly clock: Clock;
   readonly families: readonly IPFamily[];
   readonly policy: Policy;
-  readonly livenessOf: (cluster: ClusterId) => Liveness;
+  readonly answers: Answers;
   readonly eventBucket: TokenBucket;
   /** All that was planned has been written; more may be planned by it. */
   readonly onWritten?: () => void;
@@ -52,12 +51,12 @@ export async function reconcileImport(
   service: ServiceKey,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const { store, freshness, addresses, view } = options;
+  const { store, freshness, addresses, answers, view } = options;
   let refusedIp: string | undefined;
-  let isDue = false;
+  let asking = answers.ask();
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const input = observe(options, service, refusedIp);
-    isDue = isOwnDue(options, service, input.contributions);
+    asking = answers.ask();
+    const input = observe(options, service, { asking, refusedIp });
     const writes = planImport(input);
     if (writes.length === 0) break;
     try {
@@ -72,11 +71,32 @@ export async function reconcileImport(
     }
   }
   if (!hasAddress(view, service)) addresses.forget(service);
+  // While it was written, members may have said something else.
+  if (!keepAnswers(options, service, asking)) return { afterMs: 0 };
   // Whoever holds the address may let go of it, and nothing tells us when.
   if (refusedIp !== undefined) return { afterMs: ASK_AGAIN_MS };
   // Should it be taken back before it is told, nobody would tell of that.
-  if (isDue && view.serviceImport(service) !== undefined) return { afterMs: DUE_AGAIN_MS };
+  if (view.serviceImport(service) !== undefined && isOwnDue(options, service)) {
+    return { afterMs: DUE_AGAIN_MS };
+  }
   return freshness.isAhead(service) ? { afterMs: REMEMBER_MS } : "done";
+}
+
+/** False when it has to be planned again. */
+function keepAnswers(
+  { answers, hub, view }: ImporterOptions,
+  service: ServiceKey,
+  asking: Asking,
+): boolean {
+  const isHere =
+    view.serviceImport(service) !== undefined ||
+    view.derived(service) !== undefined ||
+    view.importedSlices(service).length > 0;
+  if (isHere || asking.answers.size === 0 || hub.contributions(service).length > 0) {
+    return answers.keep(service, asking);
+  }
+  answers.forget(service);
+  return true;
 }
 
 async function tellEvents(
@@ -89,22 +109,22 @@ async function tellEvents(
   await recordEvents(context, { resource: SERVICE_IMPORT, object: serviceImport, events });
 }
 
+/** What is not asked for is not read: most services of a large fleet have no namespace here, and many endpoints elsewhere. */
 function observe(
   options: ImporterOptions,
   service: ServiceKey,
-  refusedIp: string | undefined,
+  { asking, refusedIp }: { readonly asking: Asking; readonly refusedIp: string | undefined },
 ): ImportInput {
-  const { cluster, families, hub, view, addresses, livenessOf } = options;
+  const { cluster, families, hub, view, addresses } = options;
   const derived = view.derived(service);
-  const contributions = hub.contributions(service);
-  const awaited = observeAwaited(hub, livenessOf);
+  const contributionsOf = (): readonly Contribution[] => {
+    asking.roster();
+    return hub.contributions(service);
+  };
   // What we share ourselves need not be heard from the hub, which may be away for hours.
-  const isOwnKnown =
+  const isOwnKnown = (): boolean =>
     view.serviceExport(service) === undefined ||
-    contributions.some(({ share }) => share.cluster === cluster);
-  const unheard = new Set(
-    hub.members().flatMap(({ cluster: source, isHeard }) => (isHeard ? [] : source)),
-  );
+    contributionsOf().some(({ share }) => share.cluster === cluster);
   const observed = {
     serviceImport: view.serviceImport(service),
     derived,
@@ -115,23 +135,30 @@ function observe(
     cluster,
     service,
     families,
-    namespace: observeNamespace(options, service),
+    namespace: observeNamespace(options, service, contributionsOf),
     makesNamespace: options.policy.namespaces === "create",
-    contributions,
-    rejections: hub.rejections(service),
+    get contributions() {
+      return contributionsOf();
+    },
+    get rejections() {
+      asking.roster();
+      return hub.rejections(service);
+    },
     livenessOf: (source) => {
-      const liveness = livenessOf(source);
+      const liveness = asking.livenessOf(source);
       // Who is drained may be down, too: what it said last is no sign of life.
       const isSaid = liveness === "live" || liveness === "drained";
-      if (!isSaid || !unheard.has(source)) return liveness;
+      if (!isSaid || !asking.isUnheard(source)) return liveness;
       const recalled = recallLiveness(source, observed);
       // Held back for others it looks like one that is silent, and may have to serve: those others may be gone meanwhile.
       const isHeldBack = liveness === "drained" && recalled === "silent";
       return isHeldBack ? liveness : (recalled ?? liveness);
     },
-    isDrained: (source) => hub.isDrained(source),
-    isAwaited: (source) => awaited.isAwaited(source) && !(source === cluster && isOwnKnown),
-    isComplete: awaited.isComplete && !isOwnDue(options, service, contributions),
+    isDrained: (source) => asking.isDrained(source),
+    isAwaited: (source) => asking.isAwaited(source) && !(source === cluster && isOwnKnown()),
+    get isComplete() {
+      return asking.isComplete() && !isOwnDue(options, service);
+    },
     observed,
     lastIps: addresses.recall(service),
     ...(refusedIp === undefined ? {} : { refusedIp }),
@@ -143,28 +170,27 @@ function observe(
  * This cluster exports it and is yet to say so: a withdrawal that came before may be held up by a hub that is slow. A Service that was
  * deleted and made anew must not cost the import its virtual IP for that long.
  */
-function isOwnDue(
-  options: ImporterOptions,
-  service: ServiceKey,
-  contributions: readonly Contribution[],
-): boolean {
-  const isTold = contributions.some(({ share }) => share.cluster === options.cluster);
-  return !isTold && planShare(observeExport(options, service)) !== undefined;
+function isOwnDue(options: ImporterOptions, service: ServiceKey): boolean {
+  if (planShare(observeExport(options, service)) === undefined) return false;
+  return !options.hub.contributions(service).some(({ share }) => share.cluster === options.cluster);
 }
 
-function observeNamespace(options: ImporterOptions, service: ServiceKey): NamespaceState {
+function observeNamespace(
+  options: ImporterOptions,
+  service: ServiceKey,
+  contributionsOf: () => readonly Contribution[],
+): NamespaceState {
   const { namespace: name } = splitServiceKey(service);
   if (options.policy.isDenied(name)) return "denied";
   const namespace = options.view.namespace(service);
   if (namespace === undefined) return "missing";
   const { deletionTimestamp, creationTimestamp = "" } = namespace.metadata;
   if (deletionTimestamp !== undefined) return "terminating";
-  // "never": only a namespace that was there before the service was exported takes it in.
-  const isLate = options.hub
-    .contributions(service)
-    .every(({ share }) => share.exportedAt < creationTimestamp);
+  if (options.policy.namespaces !== "never") return "present";
+  // Only a namespace that was there before the service was exported takes it in.
+  const isLate = contributionsOf().every(({ share }) => share.exportedAt < creationTimestamp);
   const isKnown = options.view.serviceImport(service) !== undefined;
-  return options.policy.namespaces === "never" && isLate && !isKnown ? "missing" : "present";
+  return isLate && !isKnown ? "missing" : "present";
 }
 
 function hasAddress(view: ClusterView, service: ServiceKey): boolean {

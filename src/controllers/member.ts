@@ -25,11 +25,13 @@ import { createQueue, type WorkQueue } from "../runtime/queue.ts";
 import { traceWrites } from "../runtime/trace.ts";
 import { countWrites } from "../runtime/writes.ts";
 import { createAddresses } from "./addresses.ts";
+import { createAnswers } from "./answers.ts";
 import { EVENT_LIMIT } from "./event.ts";
 import { publishExport, reportExport } from "./exporter.ts";
 import { reconcileImport } from "./importer.ts";
 import { countConflicts, countSources, type MemberMeasures, type QueueName } from "./measures.ts";
 import { createLatencies, createPropagation, type Latencies } from "./propagation.ts";
+import { createQuestions } from "./questions.ts";
 import { type RunHandler, traceRuns } from "./runs.ts";
 import { createClusterView } from "./view.ts";
 
@@ -52,7 +54,7 @@ export interface MemberOptions {
 }
 
 export interface Member {
-  /** Every import of this cluster is looked at again. */
+  /** Members may be others than they were: imports that stand on that are looked at again. */
   reviewImports(): void;
   /** What could not be told to the hub is told now. */
   retryExports(): void;
@@ -119,8 +121,18 @@ export function startMember(options: MemberOptions): Member {
       logInformerError({ log, message: "informer failed" }, resource, error),
   });
 
-  const exporter = { ...options, store, view, freshness: exportFreshness, eventBucket };
-  const importer = { ...options, store, view, addresses, freshness: importFreshness, eventBucket };
+  const questions = createQuestions(hub, options.livenessOf);
+  const answers = createAnswers(questions);
+  const exporter = { ...options, store, view, questions, freshness: exportFreshness, eventBucket };
+  const importer = {
+    ...options,
+    store,
+    view,
+    answers,
+    addresses,
+    freshness: importFreshness,
+    eventBucket,
+  };
   const exports = startQueue(
     "export",
     () => view.exports(),
@@ -204,7 +216,7 @@ export function startMember(options: MemberOptions): Member {
   }
 
   function reviewImports(): void {
-    for (const service of new Set([...hub.services(), ...view.imports()])) imports.add(service);
+    for (const service of answers.outdated()) imports.add(service);
   }
 
   function notePublished(service: ServiceKey): void {
@@ -243,7 +255,7 @@ export function startMember(options: MemberOptions): Member {
     exports.start();
     reports.start();
     imports.start();
-    reviewImports();
+    for (const service of new Set([...hub.services(), ...view.imports()])) imports.add(service);
     log.info("cluster is synced", { exports: owned.length });
     await untilStopped(hub.whenSynced());
     await publishAll();

@@ -137,7 +137,7 @@ function planPresence(
   const shown = isServiceAwaited ? readKeptIps(input, view) : ips;
   const due = [
     // First, so that the import shows an address only when there is somebody behind it.
-    ...planSlices({ ...input, view, isServiceAwaited }, slices),
+    ...planSlices({ ...pickSources(input), view, isServiceAwaited }, slices),
     ...planServiceImport(view, shown, serviceImport),
     ...planVirtualIp(input, view),
   ];
@@ -146,6 +146,12 @@ function planPresence(
   const ready = judgeTakenName(input, view) ?? judgeImport(view, ips);
   const { now } = input;
   return planImportStatus({ serviceImport, clusters, hasSlices: true, ready, rejections, now });
+}
+
+/** Not all of the input: what is asked for and what is not decides when it is looked at again. */
+function pickSources(input: ImportInput) {
+  const { cluster, contributions, livenessOf, isDrained, isAwaited } = input;
+  return { cluster, contributions, livenessOf, isAwaited, ...(isDrained && { isDrained }) };
 }
 
 /**

@@ -16,7 +16,7 @@ import type { Contribution } from "../api/share.ts";
 import type { AdmissionLimits } from "../core/admission.ts";
 import { isSameData } from "../core/write.ts";
 import type { Clock, Random } from "../ports/clock.ts";
-import type { Hub } from "../ports/hub.ts";
+import type { Hub, HubMember } from "../ports/hub.ts";
 import type { Log } from "../ports/log.ts";
 import { type Store, StoreError } from "../ports/store.ts";
 import type { Span } from "../ports/trace.ts";
@@ -107,6 +107,7 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
       onDeleted: noteDeletion,
     }),
     onShare,
+    agents: () => registry.members().length,
   });
   const informers = [...registry.informers, ...shares.informers];
   const publication = createPublication({
@@ -218,6 +219,16 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
   function hasStrangers(): boolean {
     return !isSynced || registry.own() === undefined;
   }
+  /** Nobody counts as one who has told everything while we have not read it; nor do we, by the word of an agent before us. */
+  function complete(member: HubMember): HubMember {
+    const { cluster } = member;
+    const isTold = !hasStrangers() && (cluster !== ownCluster || isOwnTold);
+    return {
+      ...member,
+      isComplete: member.isComplete && isTold,
+      isDrained: isDrained(cluster),
+    };
+  }
   function requireOwn(cluster: ClusterId): void {
     if (cluster === ownCluster) return;
     throw new Error(`this agent speaks for cluster "${ownCluster}", not for "${cluster}"`);
@@ -326,14 +337,12 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
       for (const [service, shared] of own) if (shared !== "withdrawn") found.add(service);
       return found;
     },
-    // Nobody counts as one who has told everything while we have not read it; nor do we, by the word of an agent before us.
-    members: () =>
-      registry.members().map((member) => ({
-        ...member,
-        isComplete:
-          member.isComplete && !hasStrangers() && (member.cluster !== ownCluster || isOwnTold),
-        isDrained: isDrained(member.cluster),
-      })),
+    members: () => registry.members().map(complete),
+    member(cluster) {
+      const member = registry.member(cluster);
+      return member === undefined ? undefined : complete(member);
+    },
+    roster: () => registry.roster(),
     hasStrangers,
     hubSilentMs() {
       const contacts = informers.flatMap((informer) => informer.lastContact() ?? []);

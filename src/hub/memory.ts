@@ -33,6 +33,12 @@ export function createMemoryHub(clock: Clock, hasStrangers: () => boolean): Memo
     return member;
   }
 
+  function describe(cluster: ClusterId, record: MemberRecord): HubMember {
+    const { isComplete, heardAtMs, isDrained } = record;
+    const silentMs = clock.monotonic() - heardAtMs;
+    return { cluster, isComplete, isCurrent: true, isHeard: true, silentMs, isDrained };
+  }
+
   return {
     whenSynced: async () => undefined,
     rejections: () => [],
@@ -89,11 +95,13 @@ export function createMemoryHub(clock: Clock, hasStrangers: () => boolean): Memo
     isDrained: (cluster) => members.get(cluster)?.isDrained === true,
     contributions: (service) => [...(shares.get(service)?.values() ?? [])],
     services: () => shares.keys(),
-    members: () =>
-      [...members].map(([cluster, { isComplete, heardAtMs, isDrained }]): HubMember => {
-        const silentMs = clock.monotonic() - heardAtMs;
-        return { cluster, isComplete, isCurrent: true, isHeard: true, silentMs, isDrained };
-      }),
+    members: () => [...members].map(([cluster, record]) => describe(cluster, record)),
+    member(cluster) {
+      const record = members.get(cluster);
+      return record === undefined ? undefined : describe(cluster, record);
+    },
+    // Whatever is published is taken in, whoever else is a member.
+    roster: () => 0,
     hasStrangers,
     reviewMembers: () => listeners.tellMembers(),
     subscribe: (listener) => listeners.subscribe(listener),

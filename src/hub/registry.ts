@@ -45,6 +45,9 @@ export interface RegistryOptions {
 export interface Registry {
   readonly informers: readonly Informer<unknown>[];
   members(): readonly HubMember[];
+  member(cluster: ClusterId): HubMember | undefined;
+  /** Another number whenever `declaration` may answer otherwise. */
+  roster(): number;
   /** By its last word on the hub. */
   isDrained(cluster: ClusterId): boolean;
   /** Undefined for who is no member. */
@@ -86,6 +89,7 @@ export function createRegistry(options: RegistryOptions): Registry {
   const records = new Map<ClusterId, MemberRecord>();
   /** What was last declared of ourselves: it still guards us when the hub has forgotten it. */
   let ownDeclaration: Declaration | undefined;
+  let roster = 0;
   const heard = createHeard({ clock, onCurrent: onMembers });
 
   const shared = <T extends KubeObject>(resource: Resource<T>) => ({
@@ -148,6 +152,7 @@ export function createRegistry(options: RegistryOptions): Registry {
     };
     record?.timer?.cancel();
     records.set(cluster, next);
+    if (isDeclaredAnew) roster += 1;
     if (cluster === ownCluster) ownDeclaration = next.declaration;
     awaitCompletion(next);
     if (isDeclaredAnew || wasComplete !== isComplete(next)) onMembers();
@@ -198,6 +203,7 @@ export function createRegistry(options: RegistryOptions): Registry {
   }
 
   function forget(cluster: ClusterId): void {
+    roster += 1;
     records.delete(cluster);
     heard.forget(cluster);
   }
@@ -206,17 +212,25 @@ export function createRegistry(options: RegistryOptions): Registry {
     return member !== undefined && awaitedForMs(conduct, clock.monotonic()) === 0;
   }
 
+  function describe(cluster: ClusterId, record: MemberRecord): HubMember {
+    return {
+      cluster,
+      isComplete: isComplete(record),
+      isCurrent: cluster === ownCluster || heard.isCurrent(cluster),
+      isHeard: cluster === ownCluster || heard.isHeard(cluster),
+      silentMs: clock.monotonic() - Math.max(record.seenAtMs, heard.heardAtMs(cluster) ?? 0),
+      isDrained: record.isDrained,
+    };
+  }
+
   return {
     informers: [members, leases],
-    members: () =>
-      [...records].map(([cluster, record]) => ({
-        cluster,
-        isComplete: isComplete(record),
-        isCurrent: cluster === ownCluster || heard.isCurrent(cluster),
-        isHeard: cluster === ownCluster || heard.isHeard(cluster),
-        silentMs: clock.monotonic() - Math.max(record.seenAtMs, heard.heardAtMs(cluster) ?? 0),
-        isDrained: record.isDrained,
-      })),
+    members: () => [...records].map(([cluster, record]) => describe(cluster, record)),
+    member(cluster) {
+      const record = records.get(cluster);
+      return record === undefined ? undefined : describe(cluster, record);
+    },
+    roster: () => roster,
     isDrained: (cluster) => records.get(cluster)?.isDrained === true,
     declaration: (cluster) =>
       cluster === ownCluster ? ownDeclaration : records.get(cluster)?.declaration,

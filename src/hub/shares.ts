@@ -20,6 +20,8 @@ export interface SharesOptions {
   readonly onShare: (change: ShareChange) => void;
   readonly onError: (resource: Resource, error: InformerError) => void;
   readonly onRecovery: () => void;
+  /** How many agents follow the same hub. */
+  readonly agents: () => number;
 }
 
 export interface ShareChange {
@@ -40,6 +42,12 @@ export interface Shares {
 }
 
 const BY_SERVICE = "service";
+/**
+ * A hub that was started anew has forgotten all versions, and every agent lists every share: one after the other, so to speak. What
+ * changes meanwhile is heard of that much later, so there is a bound; heartbeats are followed apart.
+ */
+const RELIST_MS = 40;
+const RELIST_CAP_MS = 10_000;
 
 export function createShares(options: SharesOptions): Shares {
   const { store, clock, random, onShare, onRecovery } = options;
@@ -69,6 +77,7 @@ export function createShares(options: SharesOptions): Shares {
       },
       onError: (error) => options.onError(resource, error),
       onRecovery,
+      relistOverMs: () => Math.min(RELIST_CAP_MS, options.agents() * RELIST_MS),
     });
   }
   const services = follow<ServiceShareObject>(SERVICE_SHARE, packServiceShare);

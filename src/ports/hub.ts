@@ -63,6 +63,10 @@ export interface Hub {
   rejections(service: ServiceKey): readonly Rejection[];
   services(): Iterable<ServiceKey>;
   members(): readonly HubMember[];
+  /** One of them. */
+  member(cluster: ClusterId): HubMember | undefined;
+  /** Another number whenever a member came, went or declared something else: `contributions` may be others then. */
+  roster(): number;
   /** True while a member is expected whose id is not known yet: then no source counts as gone. */
   hasStrangers(): boolean;
   /** Returns how to stop listening. */

@@ -67,6 +67,8 @@ export interface InformerOptions<T extends KubeObject, R> {
   readonly onRecovery?: () => void;
   /** The longest pause after a failure; half a minute when absent. */
   readonly retryCapMs?: number;
+  /** A server that forgot all versions is listed anew by everybody: over so long in all. Absent: at once. */
+  readonly relistOverMs?: () => number;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -254,7 +256,8 @@ export function createInformer<T extends KubeObject>(
    */
   function failed(during: "list" | "watch", error: unknown, livedMs = 0): number {
     if (stopping.signal.aborted) return 0;
-    const askedMs = retryAfterMs(error, random);
+    const spreadMs = isStoreError(error, "Gone") ? (options.relistOverMs?.() ?? 0) * random() : 0;
+    const askedMs = Math.max(retryAfterMs(error, random), spreadMs);
     // Who says when to come again has answered: a server that is not quite up yet does, with 503.
     const isAnswer = askedMs > 0 || !isStoreError(error, ...NO_ANSWER);
     const kind = isAnswer ? "answered" : "unanswered";

@@ -32,6 +32,37 @@ test("a server that forgets every version at once is relisted with growing pause
   expect(informer.isSynced()).toBe(true);
 });
 
+test("a server that forgot is listed anew within the time that all are spread over, and nobody hurries", async () => {
+  const clock = new VirtualClock();
+  const store = new ScriptedStore(clock);
+  const random = seededRandom(7);
+  const informers = Array.from({ length: 100 }, () =>
+    createInformer<Thing>({
+      store,
+      clock,
+      random,
+      resource: THING,
+      onChange: () => undefined,
+      onError: () => undefined,
+      relistOverMs: () => 10_000,
+    }),
+  );
+  await clock.advance(0);
+  const before = store.requestsOf("list").length;
+  store.compact();
+  store.endWatches(new StoreError("Gone", "too old", { status: 410 }));
+  for (const informer of informers) informer.retryNow();
+  const perSecond: number[] = [];
+  for (let second = 0; second < 10; second += 1) {
+    const listed = store.requestsOf("list").length;
+    await clock.advance(1_000);
+    perSecond.push(store.requestsOf("list").length - listed);
+  }
+  expect(store.requestsOf("list").length - before).toBe(100);
+  expect(Math.max(...perSecond)).toBeLessThan(25);
+  for (const informer of informers) await informer.stop();
+});
+
 test.each([
   "Internal",
   "Unavailable",

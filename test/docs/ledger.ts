@@ -36,6 +36,8 @@ export const NOT_RUN: Readonly<Record<string, readonly string[]>> = {
     "npm run bench -- --quick change cold",
     "npm run bench -- --rounds 1 cold",
     "npm run bench -- --json all.json --svg all.svg",
+    "npm run simulate:scale -- --clusters 20 --services 400",
+    "npm run simulate:scale -- --clusters 250 --services 5000 --endpoints 100 --spread 5 --seed 1",
   ],
   "it needs a container engine": [
     "podman build --platform linux/amd64,linux/arm64 --manifest isthmus .",

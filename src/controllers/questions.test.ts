@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { ClusterId } from "../api/names.ts";
 import type { Liveness } from "../core/liveness.ts";
 import type { Hub, HubMember } from "../ports/hub.ts";
-import { observeAwaited } from "./awaited.ts";
+import { createQuestions } from "./questions.ts";
 
 const EAST = "east" as ClusterId;
 const WEST = "west" as ClusterId;
@@ -18,7 +18,7 @@ function judge(west: Partial<HubMember>, liveness: Liveness): boolean {
   });
   const members = [member(EAST), { ...member(WEST), ...west }];
   const hub = { members: () => members, hasStrangers: () => false } as unknown as Hub;
-  return observeAwaited(hub, (cluster) => (cluster === WEST ? liveness : "live")).isComplete;
+  return createQuestions(hub, (cluster) => (cluster === WEST ? liveness : "live")).isComplete();
 }
 
 test.each<[string, Partial<HubMember>, Liveness, boolean]>([
