@@ -192,11 +192,19 @@ const FLOW_MUTANTS: readonly Mutant[] = [
     seed: 516_089,
   },
   {
+    name: "take in a new member unnoticed",
+    sentence: "What was shared by a member before it was known is not looked at once it is.",
+    file: "src/hub/registry.ts",
+    from: "    if (isDeclaredAnew) options.onDeclared(cluster);\n",
+    to: "",
+    seed: 119,
+  },
+  {
     name: "believe our own past",
     sentence: "What the hub has of us counts as all that we share, before we have looked.",
     file: "src/hub/kubernetes.ts",
-    from: "member.isComplete && !hasStrangers() && (member.cluster !== ownCluster || isOwnTold),",
-    to: "member.isComplete && !hasStrangers(),",
+    from: "!hasStrangers() && (cluster !== ownCluster || isOwnTold);",
+    to: "!hasStrangers();",
     seed: 1,
   },
   {

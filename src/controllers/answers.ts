@@ -102,11 +102,10 @@ function createAsking(questions: Questions): Asking {
   }
   return {
     answers,
-    livenessOf: about("livenessOf", questions.livenessOf),
-    isUnheard: about("isUnheard", questions.isUnheard),
-    isDrained: about("isDrained", questions.isDrained),
-    isAwaited: about("isAwaited", questions.isAwaited),
-    isComplete: () => ask("isComplete", questions.isComplete),
-    roster: () => ask("roster", questions.roster),
+    livenessOf: about("livenessOf", (cluster) => questions.livenessOf(cluster)),
+    isUnheard: about("isUnheard", (cluster) => questions.isUnheard(cluster)),
+    isDrained: about("isDrained", (cluster) => questions.isDrained(cluster)),
+    isAwaited: about("isAwaited", (cluster) => questions.isAwaited(cluster)),
+    isComplete: () => ask("isComplete", () => questions.isComplete()),
   };
 }

@@ -4,7 +4,6 @@ import type { IPFamily } from "../api/builtin.ts";
 import { SERVICE } from "../api/builtin.ts";
 import { SERVICE_IMPORT } from "../api/mcs.ts";
 import { type ClusterId, type ServiceKey, splitServiceKey } from "../api/names.ts";
-import type { Contribution } from "../api/share.ts";
 import { readVirtualIps } from "../core/derived.ts";
 import { planImportEvents } from "../core/event.ts";
 import { planShare } from "../core/export.ts";
@@ -117,14 +116,10 @@ function observe(
 ): ImportInput {
   const { cluster, families, hub, view, addresses } = options;
   const derived = view.derived(service);
-  const contributionsOf = (): readonly Contribution[] => {
-    asking.roster();
-    return hub.contributions(service);
-  };
   // What we share ourselves need not be heard from the hub, which may be away for hours.
   const isOwnKnown = (): boolean =>
     view.serviceExport(service) === undefined ||
-    contributionsOf().some(({ share }) => share.cluster === cluster);
+    hub.contributions(service).some(({ share }) => share.cluster === cluster);
   const observed = {
     serviceImport: view.serviceImport(service),
     derived,
@@ -135,13 +130,12 @@ function observe(
     cluster,
     service,
     families,
-    namespace: observeNamespace(options, service, contributionsOf),
+    namespace: observeNamespace(options, service),
     makesNamespace: options.policy.namespaces === "create",
     get contributions() {
-      return contributionsOf();
+      return hub.contributions(service);
     },
     get rejections() {
-      asking.roster();
       return hub.rejections(service);
     },
     livenessOf: (source) => {
@@ -175,11 +169,7 @@ function isOwnDue(options: ImporterOptions, service: ServiceKey): boolean {
   return !options.hub.contributions(service).some(({ share }) => share.cluster === options.cluster);
 }
 
-function observeNamespace(
-  options: ImporterOptions,
-  service: ServiceKey,
-  contributionsOf: () => readonly Contribution[],
-): NamespaceState {
+function observeNamespace(options: ImporterOptions, service: ServiceKey): NamespaceState {
   const { namespace: name } = splitServiceKey(service);
   if (options.policy.isDenied(name)) return "denied";
   const namespace = options.view.namespace(service);
@@ -188,7 +178,9 @@ function observeNamespace(
   if (deletionTimestamp !== undefined) return "terminating";
   if (options.policy.namespaces !== "never") return "present";
   // Only a namespace that was there before the service was exported takes it in.
-  const isLate = contributionsOf().every(({ share }) => share.exportedAt < creationTimestamp);
+  const isLate = options.hub
+    .contributions(service)
+    .every(({ share }) => share.exportedAt < creationTimestamp);
   const isKnown = options.view.serviceImport(service) !== undefined;
   return isLate && !isKnown ? "missing" : "present";
 }

@@ -13,8 +13,6 @@ export interface Questions {
   isAwaited(cluster: ClusterId): boolean;
   /** Nobody is awaited any more: all have told everything, or have been silent for too long. */
   isComplete(): boolean;
-  /** Another number whenever the hub may take in other parts of what is shared. */
-  roster(): number;
 }
 
 export function createQuestions(hub: Hub, livenessOf: (cluster: ClusterId) => Liveness): Questions {
@@ -34,7 +32,6 @@ export function createQuestions(hub: Hub, livenessOf: (cluster: ClusterId) => Li
         .every(
           (member) => (member.isComplete && member.isCurrent) || isGivenUp(member, livenessOf),
         ),
-    roster: () => hub.roster(),
   };
 }
 

@@ -15,7 +15,9 @@ import type { Log } from "../ports/log.ts";
 export interface Budget {
   /** What came of a service, less what went. */
   count(change: Size & { readonly cluster: ClusterId; readonly service: ServiceKey }): void;
-  /** Anything at all is on the hub of this member. */
+  /** Of which anything is on the hub of this member. */
+  services(cluster: ClusterId): Iterable<ServiceKey>;
+  /** Anything at all is. */
   hasShares(cluster: ClusterId): boolean;
   /** Why the service is left out; empty when it is not. */
   rejections(cluster: ClusterId, service: ServiceKey): readonly Rejection[];
@@ -103,6 +105,7 @@ export function createBudget(options: {
       counts.timer?.cancel();
       members.delete(cluster);
     },
+    services: (cluster) => members.get(cluster)?.services.keys() ?? [],
     hasShares: (cluster) => members.has(cluster),
     rejections(cluster, service) {
       const counts = members.get(cluster);

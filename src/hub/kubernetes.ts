@@ -94,6 +94,7 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
     store,
     hasShares: (cluster) => budget.hasShares(cluster),
     onMembers: tellMembers,
+    onDeclared: tellShared,
     onOwn,
     ...(options.forgetAfterMs === undefined ? {} : { forgetAfterMs: options.forgetAfterMs }),
   });
@@ -163,6 +164,11 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
   function tellMembers(): void {
     reader.forget();
     listeners.tellMembers();
+  }
+  /** All that the cluster shares. */
+  function tellShared(cluster: ClusterId): void {
+    for (const service of budget.services(cluster)) tellService(service);
+    if (cluster === ownCluster) for (const service of own.keys()) tellService(service);
   }
   function retryAll(): void {
     for (const informer of informers) informer.retryNow();
@@ -342,7 +348,6 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
       const member = registry.member(cluster);
       return member === undefined ? undefined : complete(member);
     },
-    roster: () => registry.roster(),
     hasStrangers,
     hubSilentMs() {
       const contacts = informers.flatMap((informer) => informer.lastContact() ?? []);

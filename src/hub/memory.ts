@@ -100,8 +100,6 @@ export function createMemoryHub(clock: Clock, hasStrangers: () => boolean): Memo
       const record = members.get(cluster);
       return record === undefined ? undefined : describe(cluster, record);
     },
-    // Whatever is published is taken in, whoever else is a member.
-    roster: () => 0,
     hasStrangers,
     reviewMembers: () => listeners.tellMembers(),
     subscribe: (listener) => listeners.subscribe(listener),

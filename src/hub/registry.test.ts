@@ -79,6 +79,23 @@ describe("members", () => {
     expect(west.hub.contributions(WEB)).toEqual([web("east"), web("west")]);
   });
 
+  test("whose shares were read first are told of once they are known", async () => {
+    await publishAll();
+    await world.admin.delete(CLUSTER_MEMBER, memberRef("east"));
+    await world.pass(100);
+    expect(west.hub.contributions(WEB)).toEqual([web("west")]);
+    west.heard.length = 0;
+    await world.admin.create(CLUSTER_MEMBER, {
+      apiVersion: "isthmus.dev/v1alpha1",
+      kind: "ClusterMember",
+      metadata: memberRef("east"),
+      spec: POD_RANGES,
+    });
+    await world.pass(1);
+    expect(west.heard).toContain(WEB);
+    expect(west.hub.contributions(WEB)).toEqual([web("east"), web("west")]);
+  });
+
   test("that never get ready hold up nobody for more than ten minutes, which is told", async () => {
     await world.pass(500);
     expect(memberOf(west.hub, "north")?.isComplete).toBe(false);
@@ -119,7 +136,7 @@ describe("members", () => {
     west.heard.length = 0;
     await world.admin.replace(CLUSTER_MEMBER, { ...member!, spec: { podCIDRs: ["10.7.0.0/16"] } });
     await world.pass(1);
-    expect(west.heard).toEqual(["members"]);
+    expect(west.heard).toEqual([WEB, "members"]);
     expect(west.hub.contributions(WEB)[0]?.endpoints).toEqual([]);
   });
 

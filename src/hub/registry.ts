@@ -36,6 +36,8 @@ export interface RegistryOptions {
   /** Something of it is still on the hub. */
   readonly hasShares: (cluster: ClusterId) => boolean;
   readonly onMembers: () => void;
+  /** `declaration` answers otherwise of it: what it shares may be taken in, or no more. */
+  readonly onDeclared: (cluster: ClusterId) => void;
   /** Our own ClusterMember came, went or changed. */
   readonly onOwn: (before: ClusterMember | undefined, after: ClusterMember | undefined) => void;
   readonly onError: (resource: Resource, error: InformerError) => void;
@@ -46,8 +48,6 @@ export interface Registry {
   readonly informers: readonly Informer<unknown>[];
   members(): readonly HubMember[];
   member(cluster: ClusterId): HubMember | undefined;
-  /** Another number whenever `declaration` may answer otherwise. */
-  roster(): number;
   /** By its last word on the hub. */
   isDrained(cluster: ClusterId): boolean;
   /** Undefined for who is no member. */
@@ -89,7 +89,6 @@ export function createRegistry(options: RegistryOptions): Registry {
   const records = new Map<ClusterId, MemberRecord>();
   /** What was last declared of ourselves: it still guards us when the hub has forgotten it. */
   let ownDeclaration: Declaration | undefined;
-  let roster = 0;
   const heard = createHeard({ clock, onCurrent: onMembers });
 
   const shared = <T extends KubeObject>(resource: Resource<T>) => ({
@@ -152,9 +151,9 @@ export function createRegistry(options: RegistryOptions): Registry {
     };
     record?.timer?.cancel();
     records.set(cluster, next);
-    if (isDeclaredAnew) roster += 1;
     if (cluster === ownCluster) ownDeclaration = next.declaration;
     awaitCompletion(next);
+    if (isDeclaredAnew) options.onDeclared(cluster);
     if (isDeclaredAnew || wasComplete !== isComplete(next)) onMembers();
   }
 
@@ -203,9 +202,9 @@ export function createRegistry(options: RegistryOptions): Registry {
   }
 
   function forget(cluster: ClusterId): void {
-    roster += 1;
     records.delete(cluster);
     heard.forget(cluster);
+    options.onDeclared(cluster);
   }
 
   function isComplete({ member, conduct }: MemberRecord): boolean {
@@ -230,7 +229,6 @@ export function createRegistry(options: RegistryOptions): Registry {
       const record = records.get(cluster);
       return record === undefined ? undefined : describe(cluster, record);
     },
-    roster: () => roster,
     isDrained: (cluster) => records.get(cluster)?.isDrained === true,
     declaration: (cluster) =>
       cluster === ownCluster ? ownDeclaration : records.get(cluster)?.declaration,

@@ -27,9 +27,9 @@ export interface HubMember {
 }
 
 export interface HubListener {
-  /** Some cluster's part of the service changed. */
+  /** Some cluster's part of the service changed, or is taken in now, or no more. */
   onService(service: ServiceKey): void;
-  /** A member came, went, became complete, or declared something else: every import may be affected. */
+  /** A member came, went or became complete: every import may be affected. */
   onMembers(): void;
 }
 
@@ -65,8 +65,6 @@ export interface Hub {
   members(): readonly HubMember[];
   /** One of them. */
   member(cluster: ClusterId): HubMember | undefined;
-  /** Another number whenever a member came, went or declared something else: `contributions` may be others then. */
-  roster(): number;
   /** True while a member is expected whose id is not known yet: then no source counts as gone. */
   hasStrangers(): boolean;
   /** Returns how to stop listening. */
