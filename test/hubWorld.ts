@@ -91,6 +91,7 @@ export class HubWorld {
     const heard: string[] = [];
     hub.subscribe({
       onService: (service) => heard.push(service),
+      onDoubt: (service) => heard.push(`doubt ${service}`),
       onMembers: () => heard.push("members"),
     });
     const writes = () => line.writes().filter((text) => !text.includes(" leases "));

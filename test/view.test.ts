@@ -26,13 +26,13 @@ test("an export that is gone stays gone, though a status written before is answe
     metadata: { name: "shop" },
   });
   const written = await store.create(SERVICE_EXPORT, anExport("shop", "web"));
-  const exportFreshness = createFreshness(clock);
+  const exportFreshness = createFreshness({ clock });
   const view = createClusterView({
     store,
     clock,
     random,
     exportFreshness,
-    importFreshness: createFreshness(clock),
+    importFreshness: createFreshness({ clock }),
     onExport: () => undefined,
     onImport: () => undefined,
     onNamespace: () => undefined,

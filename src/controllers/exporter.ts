@@ -14,7 +14,7 @@ import type { Hub } from "../ports/hub.ts";
 import type { Store } from "../ports/store.ts";
 import type { Span } from "../ports/trace.ts";
 import type { TokenBucket } from "../runtime/bucket.ts";
-import { type Freshness, REMEMBER_MS } from "../runtime/freshness.ts";
+import type { Freshness } from "../runtime/freshness.ts";
 import { keyOf } from "../runtime/informer.ts";
 import type { Outcome } from "../runtime/queue.ts";
 import { applyWrites } from "./apply.ts";
@@ -72,7 +72,7 @@ export async function reportExport(
   service: ServiceKey,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const { cluster, hub, view, freshness } = options;
+  const { cluster, hub, view } = options;
   const input = observeExport(options, service);
   if (input.serviceExport !== undefined) {
     const contributions = hub.contributions(service);
@@ -87,7 +87,7 @@ export async function reportExport(
     });
     await writeStatus(options, input.serviceExport, judgements, signal);
   }
-  return freshness.isAhead(service) ? { afterMs: REMEMBER_MS } : "done";
+  return "done";
 }
 
 /** While it is not known what the hub has, what was said of it before still stands. */

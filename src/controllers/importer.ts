@@ -15,7 +15,7 @@ import { type Clock, formatTime } from "../ports/clock.ts";
 import type { Hub } from "../ports/hub.ts";
 import { isAbsentObject, isNamespaceTerminating, type Store } from "../ports/store.ts";
 import type { TokenBucket } from "../runtime/bucket.ts";
-import { type Freshness, REMEMBER_MS } from "../runtime/freshness.ts";
+import type { Freshness } from "../runtime/freshness.ts";
 import type { Outcome } from "../runtime/queue.ts";
 import type { Addresses } from "./addresses.ts";
 import type { Answers, Asking } from "./answers.ts";
@@ -53,7 +53,8 @@ export async function reconcileImport(
   const { store, freshness, addresses, answers, view } = options;
   let refusedIp: string | undefined;
   let asking = answers.ask();
-  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+  let round = 0;
+  for (; round < MAX_ROUNDS; round += 1) {
     asking = answers.ask();
     const input = observe(options, service, { asking, refusedIp });
     const writes = planImport(input);
@@ -70,6 +71,7 @@ export async function reconcileImport(
     }
   }
   if (!hasAddress(view, service)) addresses.forget(service);
+  if (round === MAX_ROUNDS) return { afterMs: DUE_AGAIN_MS };
   // While it was written, members may have said something else.
   if (!keepAnswers(options, service, asking)) return { afterMs: 0 };
   // Whoever holds the address may let go of it, and nothing tells us when.
@@ -78,7 +80,7 @@ export async function reconcileImport(
   if (view.serviceImport(service) !== undefined && isOwnDue(options, service)) {
     return { afterMs: DUE_AGAIN_MS };
   }
-  return freshness.isAhead(service) ? { afterMs: REMEMBER_MS } : "done";
+  return "done";
 }
 
 /** False when it has to be planned again. */

@@ -87,8 +87,8 @@ export function startMember(options: MemberOptions): Member {
   const { cluster, hub, clock, random, log } = options;
   const counted = countWrites(options.store, WRITTEN);
   const { store } = counted;
-  const exportFreshness = createFreshness(clock);
-  const importFreshness = createFreshness(clock);
+  const exportFreshness = createFreshness({ clock, onFaded: (service) => reports.add(service) });
+  const importFreshness = createFreshness({ clock, onFaded: (service) => imports.add(service) });
   const addresses = createAddresses(clock);
   const eventBucket = createTokenBucket(EVENT_LIMIT, clock);
   const stopping = new AbortController();
@@ -236,11 +236,13 @@ export function startMember(options: MemberOptions): Member {
   }
 
   const unsubscribe = hub.subscribe({
-    onService: (service) => {
+    onService: (service, source) => {
       propagation.noteShare(service);
-      exports.add(service);
       imports.add(service);
+      // What we say of our own export follows once it is published; others may be in conflict with it.
+      if (source !== cluster) reports.add(service);
     },
+    onDoubt: (service) => exports.add(service),
     onMembers: () => {
       for (const service of view.exports()) exports.add(service);
       reviewImports();
@@ -330,6 +332,8 @@ export function startMember(options: MemberOptions): Member {
       unsubscribe();
       stopping.abort(new Error("stopped"));
       await Promise.all([exports, reports, imports].map((queue) => queue.stop()));
+      exportFreshness.stop();
+      importFreshness.stop();
       await view.stop();
       await begun;
     },

@@ -86,15 +86,14 @@ export function createClusterView(options: ClusterViewOptions): ClusterView {
     },
   });
 
-  /** What we wrote has come back: from here on the cache is right. */
   function noteImport(
     owner: ServiceKey,
     resource: Resource,
     before: KubeObject | undefined,
     after: KubeObject | undefined,
   ): void {
-    importFreshness.saw(owner, resource, pair(before, after));
-    onImport(owner);
+    // What we wrote ourselves was planned with already.
+    if (!importFreshness.saw(owner, resource, pair(before, after))) onImport(owner);
   }
 
   const namespaces = createInformer<Namespace>({

@@ -47,7 +47,7 @@ export function createBudget(options: {
   readonly log: Log;
   readonly limits?: AdmissionLimits;
   /** The service is left out now, or no more. */
-  readonly onService: (service: ServiceKey) => void;
+  readonly onService: (service: ServiceKey, source: ClusterId) => void;
 }): Budget {
   const { clock, log, limits = ADMISSION_LIMITS, onService } = options;
   const members = new Map<ClusterId, Counts>();
@@ -64,8 +64,8 @@ export function createBudget(options: {
     if (before.size > 0 && leftOut.size === 0) {
       log.info("member shares no more than is taken in", { source: cluster });
     }
-    for (const service of before) if (!leftOut.has(service)) onService(service);
-    for (const service of leftOut) if (!before.has(service)) onService(service);
+    for (const service of before) if (!leftOut.has(service)) onService(service, cluster);
+    for (const service of leftOut) if (!before.has(service)) onService(service, cluster);
   }
 
   /** At once when it first has too much, then no more than once in a while. */

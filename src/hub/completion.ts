@@ -39,7 +39,7 @@ const BACKOFF = { baseMs: 1_000, capMs: 60_000 };
 
 export function createCompletion(options: CompletionOptions): Completion {
   const { cluster, store, clock, random, log, signal } = options;
-  const freshness = createFreshness(clock);
+  const freshness = createFreshness({ clock });
   let isAsked = false;
   let failures = 0;
   let isLogged = false;
@@ -87,5 +87,12 @@ export function createCompletion(options: CompletionOptions): Completion {
     });
   }
 
-  return { complete, review, stop: () => timer?.cancel() };
+  return {
+    complete,
+    review,
+    stop() {
+      timer?.cancel();
+      freshness.stop();
+    },
+  };
 }

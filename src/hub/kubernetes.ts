@@ -119,7 +119,7 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
     cached: cachedOwn,
     onUnseen: (service) => {
       dropWithdrawn(service);
-      tellService(service);
+      tellOwn(service);
     },
   });
   const completion = createCompletion({
@@ -157,9 +157,14 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
     });
   });
 
-  function tellService(service: ServiceKey): void {
+  function tellService(service: ServiceKey, source: ClusterId): void {
     reader.forget();
-    listeners.tellService(service);
+    listeners.tellService(service, source);
+  }
+  /** What the hub has of ours is not what we wrote. */
+  function tellOwn(service: ServiceKey): void {
+    tellService(service, ownCluster);
+    listeners.tellDoubt(service);
   }
   function tellMembers(): void {
     reader.forget();
@@ -167,8 +172,9 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
   }
   /** All that the cluster shares. */
   function tellShared(cluster: ClusterId): void {
-    for (const service of budget.services(cluster)) tellService(service);
-    if (cluster === ownCluster) for (const service of own.keys()) tellService(service);
+    const services = new Set(budget.services(cluster));
+    if (cluster === ownCluster) for (const service of own.keys()) services.add(service);
+    for (const service of services) tellService(service, cluster);
   }
   function retryAll(): void {
     for (const informer of informers) informer.retryNow();
@@ -191,14 +197,17 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
     if (objects !== 0 || endpoints !== 0) {
       budget.count({ cluster, service, objects, endpointShares, endpoints });
     }
-    if (cluster === ownCluster) {
-      publication.saw(resource, service, {
-        ...(before === undefined ? {} : { before }),
-        ...(after === undefined ? {} : { after }),
-      });
-      dropWithdrawn(service);
+    if (cluster !== ownCluster) {
+      tellService(service, cluster);
+      return;
     }
-    tellService(service);
+    const isEcho = publication.saw(resource, service, {
+      ...(before === undefined ? {} : { before }),
+      ...(after === undefined ? {} : { after }),
+    });
+    dropWithdrawn(service);
+    // What we share was told of when we said it.
+    if (!isEcho) tellOwn(service);
   }
 
   function noteDeletion({ metadata }: KubeObject): void {
@@ -255,7 +264,7 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
       shared === undefined ? cachedOwn(SERVICE_SHARE, service).length > 0 : shared !== "withdrawn";
     if (isShared) {
       own.set(service, "withdrawn");
-      tellService(service);
+      tellService(service, ownCluster);
     }
     requireSynced();
     await publication.withdraw(service, span);
@@ -288,7 +297,7 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
       requireOwn(cluster);
       if (!isSameData(own.get(service), contribution)) {
         own.set(service, contribution);
-        tellService(service);
+        tellService(service, ownCluster);
       }
       requireSynced();
       await publication.publish(contribution, span);

@@ -1,10 +1,11 @@
 // Hub: who wants to hear of changes in, one call for each of them out. Shared by all hubs.
 
-import type { ServiceKey } from "../api/names.ts";
+import type { ClusterId, ServiceKey } from "../api/names.ts";
 import type { Hub, HubListener } from "../ports/hub.ts";
 
 export interface Listeners extends Pick<Hub, "subscribe"> {
-  tellService(service: ServiceKey): void;
+  tellService(service: ServiceKey, source: ClusterId): void;
+  tellDoubt(service: ServiceKey): void;
   tellMembers(): void;
 }
 
@@ -15,8 +16,11 @@ export function createListeners(): Listeners {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    tellService(service) {
-      for (const listener of listeners) listener.onService(service);
+    tellService(service, source) {
+      for (const listener of listeners) listener.onService(service, source);
+    },
+    tellDoubt(service) {
+      for (const listener of listeners) listener.onDoubt(service);
     },
     tellMembers() {
       for (const listener of listeners) listener.onMembers();

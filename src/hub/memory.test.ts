@@ -32,6 +32,7 @@ function aHub(...admitted: readonly string[]) {
   for (const name of admitted) hub.admit(id(name));
   hub.subscribe({
     onService: (service) => heard.push(service),
+    onDoubt: (service) => heard.push(`doubt ${service}`),
     onMembers: () => heard.push("members"),
   });
   const expectStrangers = (value: boolean): void => {

@@ -57,7 +57,7 @@ export function createMemoryHub(clock: Clock, hasStrangers: () => boolean): Memo
       for (const [service, ofService] of shares) {
         if (!ofService.delete(cluster)) continue;
         if (ofService.size === 0) shares.delete(service);
-        listeners.tellService(service);
+        listeners.tellService(service, cluster);
       }
       listeners.tellMembers();
     },
@@ -68,14 +68,14 @@ export function createMemoryHub(clock: Clock, hasStrangers: () => boolean): Memo
       if (isSameData(ofService.get(cluster), contribution)) return;
       ofService.set(cluster, contribution);
       shares.set(service, ofService);
-      listeners.tellService(service);
+      listeners.tellService(service, cluster);
     },
     async withdraw(cluster, service) {
       requireMember(cluster);
       const ofService = shares.get(service);
       if (ofService?.delete(cluster) !== true) return;
       if (ofService.size === 0) shares.delete(service);
-      listeners.tellService(service);
+      listeners.tellService(service, cluster);
     },
     published: (cluster) =>
       new Set([...shares].flatMap(([service, of]) => (of.has(cluster) ? service : []))),

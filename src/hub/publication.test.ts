@@ -29,6 +29,7 @@ afterEach(async () => {
 function republish(agent: HubAgent): void {
   agent.hub.subscribe({
     onService: () => void agent.hub.publish(web()).catch(() => undefined),
+    onDoubt: () => undefined,
     onMembers: () => undefined,
   });
 }

@@ -19,7 +19,7 @@ import { apiVersionOf, type KubeObject, type Resource } from "../api/object.ts";
 import type { Contribution } from "../api/share.ts";
 import { encodeEndpointShare, encodeServiceShare } from "../core/wire.ts";
 import { isSameData } from "../core/write.ts";
-import type { Clock, Timer } from "../ports/clock.ts";
+import type { Clock } from "../ports/clock.ts";
 import { isStoreError, type Store, type StoreErrorCode } from "../ports/store.ts";
 import type { Span } from "../ports/trace.ts";
 import { runBounded } from "../runtime/bounded.ts";
@@ -48,12 +48,12 @@ export interface Publication {
   isPublished(service: ServiceKey): boolean;
   /** The hub has nothing of ours, and nothing that we wrote is still to be seen. */
   isGone(service: ServiceKey): boolean;
-  /** The informer told of a change of one of our own shares. */
+  /** The informer told of a change of one of our own shares. True when it is what we wrote, come back. */
   saw(
     resource: Resource,
     service: ServiceKey,
     change: { readonly before?: PackedShare; readonly after?: PackedShare },
-  ): void;
+  ): boolean;
   stop(): void;
 }
 
@@ -80,8 +80,12 @@ const ABOUT_ONE_OBJECT: readonly StoreErrorCode[] = [
 export function createPublication(options: PublicationOptions): Publication {
   const { cluster, clock, signal } = options;
   const namespace = memberNamespace(cluster);
-  const freshness = createFreshness(clock, SIGHT_MS);
-  const unseen = new Map<ServiceKey, Timer>();
+  /** A relist can pass over both our write and its undoing: then no event ever tells that it is gone. */
+  const freshness = createFreshness({
+    clock,
+    rememberMs: SIGHT_MS,
+    onFaded: (owner) => options.onUnseen(owner as ServiceKey),
+  });
   /** What a hub of an older release left out of what we wrote: it will not take it the next time either. */
   const pruned = new Map<string, { readonly resourceVersion: string; readonly asked: string }>();
 
@@ -116,7 +120,6 @@ export function createPublication(options: PublicationOptions): Publication {
     });
     const kept = pack(resource, written);
     freshness.wrote(service, resource, kept);
-    awaitSight(service);
     const { resourceVersion = "" } = kept.metadata;
     if (isSameData(unpackSpec(kept), JSON.parse(asked))) pruned.delete(name);
     else pruned.set(name, { resourceVersion, asked });
@@ -143,17 +146,6 @@ export function createPublication(options: PublicationOptions): Publication {
     }
     freshness.deleted(service, resource, share);
     pruned.delete(name);
-    awaitSight(service);
-  }
-
-  /** A relist can pass over both our write and its undoing: then no event ever tells that it is gone. */
-  function awaitSight(service: ServiceKey): void {
-    unseen.get(service)?.cancel();
-    const look = (): void => {
-      unseen.delete(service);
-      options.onUnseen(service);
-    };
-    unseen.set(service, clock.schedule(SIGHT_MS, look));
   }
 
   /** Throws the first refusal after the others had their turn: one slice that is refused must not hold back the rest. */
@@ -217,16 +209,8 @@ export function createPublication(options: PublicationOptions): Publication {
       [SERVICE_SHARE, ENDPOINT_SHARE].every(
         (resource) => options.cached(resource, service).length === 0,
       ),
-    saw(resource, service, change) {
-      freshness.saw(service, resource, change);
-      if (freshness.isAhead(service)) return;
-      unseen.get(service)?.cancel();
-      unseen.delete(service);
-    },
-    stop() {
-      for (const timer of unseen.values()) timer.cancel();
-      unseen.clear();
-    },
+    saw: (resource, service, change) => freshness.saw(service, resource, change),
+    stop: () => freshness.stop(),
   };
 }
 

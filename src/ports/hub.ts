@@ -27,8 +27,10 @@ export interface HubMember {
 }
 
 export interface HubListener {
-  /** Some cluster's part of the service changed, or is taken in now, or no more. */
-  onService(service: ServiceKey): void;
+  /** This cluster's part of the service changed, or is taken in now, or no more: `contributions` may be others. */
+  onService(service: ServiceKey, source: ClusterId): void;
+  /** What the hub has of this process's own part may not be what was published: it has to be published again. */
+  onDoubt(service: ServiceKey): void;
   /** A member came, went or became complete: every import may be affected. */
   onMembers(): void;
 }

@@ -10,10 +10,11 @@ const version = (resourceVersion: string, uid = "u-1"): Service =>
 
 function remembering() {
   const clock = new VirtualClock();
-  const freshness = createFreshness(clock);
+  const faded: string[] = [];
+  const freshness = createFreshness({ clock, onFaded: (owner) => faded.push(owner) });
   const read = (...cached: readonly Service[]): readonly (string | undefined)[] =>
     freshness.correct(OWNER, SERVICE, cached).map(({ metadata }) => metadata.resourceVersion);
-  return { clock, freshness, read };
+  return { clock, freshness, read, faded };
 }
 
 describe("what we wrote", () => {
@@ -81,14 +82,52 @@ describe("what we wrote", () => {
   });
 
   test("fades when the cache never shows it, nor a version that can be told to be later", async () => {
-    const { clock, freshness, read } = remembering();
+    const { clock, freshness, read, faded } = remembering();
     freshness.wrote(OWNER, SERVICE, version("2"));
     await clock.advance(REMEMBER_MS - 1);
     expect(read(version("1"))).toEqual(["2"]);
     expect(read(version("3a"))).toEqual(["2"]);
+    expect(faded).toEqual([]);
     await clock.advance(1);
     expect(freshness.isAhead(OWNER)).toBe(false);
     expect(read(version("1"))).toEqual(["1"]);
+    expect(faded).toEqual([OWNER]);
+  });
+
+  test("tells nobody when it was seen in time, however much else was written meanwhile", async () => {
+    const { clock, freshness, faded } = remembering();
+    freshness.wrote(OWNER, SERVICE, version("2"));
+    freshness.saw(OWNER, SERVICE, { after: version("2") });
+    await clock.advance(REMEMBER_MS / 2);
+    freshness.wrote("shop/late", SERVICE, version("7"));
+    await clock.advance(REMEMBER_MS / 2);
+    expect(faded).toEqual([]);
+    await clock.advance(REMEMBER_MS);
+    expect(faded).toEqual(["shop/late"]);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  test("is no news when just that comes back", () => {
+    const { freshness } = remembering();
+    freshness.wrote(OWNER, SERVICE, version("2"));
+    expect(freshness.saw(OWNER, SERVICE, { before: version("1"), after: version("2") })).toBe(true);
+    expect(freshness.saw(OWNER, SERVICE, { before: version("1"), after: version("2") })).toBe(
+      false,
+    );
+    freshness.deleted(OWNER, SERVICE, version("2"));
+    expect(freshness.saw(OWNER, SERVICE, { before: version("2") })).toBe(true);
+  });
+
+  test.each([
+    ["an older version", version("1")],
+    ["a later version", version("3")],
+    ["another object of its name", version("2a", "u-2")],
+  ])("is news when %s comes", (_, after) => {
+    const { freshness } = remembering();
+    freshness.wrote(OWNER, SERVICE, version("2"));
+    expect(freshness.saw(OWNER, SERVICE, { after })).toBe(false);
+    freshness.deleted(OWNER, SERVICE, version("2"));
+    expect(freshness.saw(OWNER, SERVICE, { before: version("1"), after })).toBe(false);
   });
 
   test("last counts", () => {

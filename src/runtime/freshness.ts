@@ -2,11 +2,13 @@
 // back through the watch would write them again. Grouped by the key whose reconcile wrote.
 
 import type { KubeObject, Resource } from "../api/object.ts";
-import type { Clock } from "../ports/clock.ts";
+import type { Clock, Timer } from "../ports/clock.ts";
 import { keyOf } from "./informer.ts";
 
 /** How far behind a watch may be. If the cache has moved on in a way that cannot be told, the memory must fade. */
 export const REMEMBER_MS = 30_000;
+/** What fades is looked for no more often than that. */
+const SWEEP_MS = 1_000;
 
 interface Memory {
   readonly written: KubeObject;
@@ -17,20 +19,38 @@ interface Memory {
 export interface Freshness {
   wrote(owner: string, resource: Resource, written: KubeObject): void;
   deleted(owner: string, resource: Resource, gone: KubeObject): void;
-  /** The informer told of a change: from here on its cache knows. */
-  saw(owner: string, resource: Resource, change: { before?: KubeObject; after?: KubeObject }): void;
+  /**
+   * The informer told of a change: from here on its cache knows. True when it is just what we wrote, come back: no news to who planned
+   * with it.
+   */
+  saw(
+    owner: string,
+    resource: Resource,
+    change: { readonly before?: KubeObject; readonly after?: KubeObject },
+  ): boolean;
   /** The cached objects of one owner, corrected by what we know better. */
   correct<T extends KubeObject>(
     owner: string,
     resource: Resource<T>,
     cached: readonly T[],
   ): readonly T[];
-  /** Something of this owner is remembered: look again once it has faded. */
+  /** Something of this owner is remembered. */
   isAhead(owner: string): boolean;
+  stop(): void;
 }
 
-export function createFreshness(clock: Clock, rememberMs = REMEMBER_MS): Freshness {
+export interface FreshnessOptions {
+  readonly clock: Clock;
+  readonly rememberMs?: number;
+  /** What this owner wrote never came back: how things are has to be looked at again. */
+  readonly onFaded?: (owner: string) => void;
+}
+
+export function createFreshness(options: FreshnessOptions): Freshness {
+  const { clock, rememberMs = REMEMBER_MS, onFaded } = options;
   const owners = new Map<string, Map<string, Memory>>();
+  let sweeping: Timer | undefined;
+  let isStopped = false;
 
   function remember(
     owner: string,
@@ -42,6 +62,25 @@ export function createFreshness(clock: Clock, rememberMs = REMEMBER_MS): Freshne
     const untilMs = clock.monotonic() + rememberMs;
     memories.set(nameOf(resource, written), { written, isDeleted, untilMs });
     owners.set(owner, memories);
+    if (!isStopped) sweeping ??= clock.schedule(rememberMs, sweep);
+  }
+  function sweep(): void {
+    const now = clock.monotonic();
+    const faded = new Set<string>();
+    let nextMs = Infinity;
+    for (const [owner, memories] of owners) {
+      for (const [name, { untilMs }] of memories) {
+        if (untilMs > now) {
+          nextMs = Math.min(nextMs, untilMs);
+          continue;
+        }
+        forget(owner, name);
+        faded.add(owner);
+      }
+    }
+    const isDone = nextMs === Infinity;
+    sweeping = isDone ? undefined : clock.schedule(Math.max(SWEEP_MS, nextMs - now), sweep);
+    for (const owner of faded) onFaded?.(owner);
   }
   function forget(owner: string, name: string): void {
     const memories = owners.get(owner);
@@ -49,10 +88,10 @@ export function createFreshness(clock: Clock, rememberMs = REMEMBER_MS): Freshne
     if (memories?.size === 0) owners.delete(owner);
   }
   function recall(owner: string): readonly (readonly [string, Memory])[] {
+    const memories = owners.get(owner);
+    if (memories === undefined) return [];
     const now = clock.monotonic();
-    const memories = [...(owners.get(owner) ?? [])];
-    for (const [name, memory] of memories) if (memory.untilMs <= now) forget(owner, name);
-    return memories.filter(([, memory]) => memory.untilMs > now);
+    return [...memories].filter(([, memory]) => memory.untilMs > now);
   }
 
   return {
@@ -60,10 +99,12 @@ export function createFreshness(clock: Clock, rememberMs = REMEMBER_MS): Freshne
     deleted: (owner, resource, gone) => remember(owner, resource, gone, true),
     saw(owner, resource, { before, after }) {
       const object = after ?? before;
-      if (object === undefined) return;
+      if (object === undefined) return false;
       const name = nameOf(resource, object);
       const memory = owners.get(owner)?.get(name);
-      if (memory !== undefined && isSeen(memory, before, after)) forget(owner, name);
+      if (memory === undefined || !isSeen(memory, before, after)) return false;
+      forget(owner, name);
+      return isEcho(memory, before, after);
     },
     correct<T extends KubeObject>(owner: string, resource: Resource<T>, cached: readonly T[]) {
       const memories = recall(owner).filter(([name]) => name.startsWith(prefixOf(resource)));
@@ -78,7 +119,20 @@ export function createFreshness(clock: Clock, rememberMs = REMEMBER_MS): Freshne
       return [...corrected.values()];
     },
     isAhead: (owner) => recall(owner).length > 0,
+    stop() {
+      isStopped = true;
+      sweeping?.cancel();
+    },
   };
+}
+
+function isEcho(
+  { written: { metadata }, isDeleted }: Memory,
+  before: KubeObject | undefined,
+  after: KubeObject | undefined,
+): boolean {
+  if (isDeleted) return after === undefined && before?.metadata.uid === metadata.uid;
+  return after !== undefined && after.metadata.resourceVersion === metadata.resourceVersion;
 }
 
 /** The version that we wrote, or a later one: a relist may skip ours. */

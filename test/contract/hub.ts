@@ -45,6 +45,7 @@ export function runHubContract(open: () => Promise<HubUnderTest>): void {
       const heard: string[] = [];
       hub.subscribe({
         onService: (service) => heard.push(service),
+        onDoubt: (service) => heard.push(`doubt ${service}`),
         onMembers: () => heard.push("members"),
       });
       return { cluster, hub, heard };
@@ -326,6 +327,7 @@ export function runHubContract(open: () => Promise<HubUnderTest>): void {
       const heard: string[] = [];
       const stop = west.hub.subscribe({
         onService: (service) => heard.push(service),
+        onDoubt: (service) => heard.push(`doubt ${service}`),
         onMembers: () => heard.push("members"),
       });
       stop();
