@@ -12,8 +12,8 @@ import { createKubernetesHub } from "../src/hub/kubernetes.ts";
 import { systemClock, systemRandom } from "../src/kube/clock.ts";
 import { REMEMBER_MS } from "../src/runtime/freshness.ts";
 import { type CountedStore, countWrites, type WriteCount } from "../src/runtime/writes.ts";
-import { peakRssBytes, processorMs, serveParent } from "./child.ts";
-import { connect } from "./fleet.ts";
+import { peakRssBytes, processorMs, serveParent } from "./parent.ts";
+import { connect } from "./access.ts";
 import { settledBytes } from "./measure.ts";
 import type { SideTask, WorkReport } from "./side.ts";
 

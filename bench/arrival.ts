@@ -12,7 +12,8 @@ import {
 import { MANAGED_LABEL, SOURCE_CLUSTER_LABEL } from "../src/api/names.ts";
 import type { Condition, KubeObject, Resource } from "../src/api/object.ts";
 import type { KubeClient } from "../src/kube/client.ts";
-import { type Fleet, SHARES, SPACE } from "./fleet.ts";
+import { SHARES, SPACE } from "./access.ts";
+import type { Fleet } from "./fleet.ts";
 import type { Size } from "./source.ts";
 
 export interface Arrival {

@@ -1,8 +1,13 @@
-// Bench: one process beside the bench, told what to do and asked for answers over its channel. It ends with the bench.
+// Bench: one process beside the bench, told what to do and asked for answers over its channel. It ends with the bench. It runs as one
+// bundled file, as the product does.
 
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import type { Access } from "./fleet.ts";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { bundleFile } from "../tools/build.ts";
+import type { Access } from "./access.ts";
 
 export interface Child {
   /** The answer to one message; one at a time. */
@@ -12,11 +17,16 @@ export interface Child {
   stop(): Promise<void>;
 }
 
+/** By name: programs of this folder. */
+const bundles = new Map<string, Promise<string>>();
+
 /** Resolves when the child is connected. */
-export async function startChild(file: string, access: readonly Access[]): Promise<Child> {
-  const child = fork(new URL(file, import.meta.url));
+export async function startChild(name: string, access: readonly Access[]): Promise<Child> {
+  const bundling = bundles.get(name) ?? bundleChild(name);
+  bundles.set(name, bundling);
+  const child = fork(await bundling, { execArgv: [] });
   const died = new AbortController();
-  child.once("exit", (code) => died.abort(new Error(`${file} ended with ${code}`)));
+  child.once("exit", (code) => died.abort(new Error(`bench/${name}.ts ended with ${code}`)));
   async function ask(message: unknown): Promise<unknown> {
     const answer = once(child, "message", { signal: died.signal });
     child.send(message as object);
@@ -43,35 +53,10 @@ export async function startChild(file: string, access: readonly Access[]): Promi
   }
 }
 
-/** The child's side: the first message connects, each later one is answered when its work is done. */
-export function serveParent<T>(
-  connect: (access: readonly Access[]) => Promise<T>,
-  answer: (connection: T, message: unknown) => unknown,
-): void {
-  let connection: T | undefined;
-  const receive = async (message: unknown): Promise<unknown> => {
-    if (connection !== undefined) return answer(connection, message);
-    connection = await connect(message as readonly Access[]);
-    return "connected";
-  };
-  process.on("disconnect", () => process.exit());
-  process.on("message", (message) => {
-    receive(message).then(
-      (reply) => process.send?.(reply ?? "done"),
-      (error: unknown) => {
-        process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
-        process.exit(1);
-      },
-    );
-  });
-}
-
-/** What a child has used so far. */
-export function processorMs(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1_000;
-}
-
-export function peakRssBytes(): number {
-  return process.resourceUsage().maxRSS * 1_024;
+async function bundleChild(name: string): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), "isthmus-bench-"));
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, `${name}.mjs`);
+  await bundleFile(`bench/${name}.ts`, file);
+  return file;
 }

@@ -23,7 +23,8 @@ import {
   vipQuestions,
   ZONE,
 } from "./dnsworld.ts";
-import { accessOf, connect, prepare, SPACE } from "./fleet.ts";
+import { connect, SPACE } from "./access.ts";
+import { accessOf, prepare } from "./fleet.ts";
 import { type BenchOptions, type BenchResult, compareRounds, type Row } from "./table.ts";
 
 interface Server {

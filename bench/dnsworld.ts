@@ -5,7 +5,7 @@ import { ENDPOINT_SLICE, type EndpointSlice } from "../src/api/builtin.ts";
 import { SERVICE_IMPORT, type ServiceImport } from "../src/api/mcs.ts";
 import { SERVICE_NAME_LABEL, SOURCE_CLUSTER_LABEL } from "../src/api/names.ts";
 import type { KubeClient } from "../src/kube/client.ts";
-import { SPACE } from "./fleet.ts";
+import { SPACE } from "./access.ts";
 import { forEach } from "./source.ts";
 
 export const ZONE = "clusterset.local";

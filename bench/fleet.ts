@@ -4,20 +4,13 @@
 
 import { NAMESPACE } from "../src/api/builtin.ts";
 import { HUB_CRDS, MEMBER_CRDS } from "../src/api/crds.ts";
-import { type ClusterId, memberNamespace } from "../src/api/names.ts";
+import type { ClusterId } from "../src/api/names.ts";
 import { installCrds } from "../src/controllers/crd.ts";
-import { createClient, type KubeClient } from "../src/kube/client.ts";
+import type { KubeClient } from "../src/kube/client.ts";
 import { systemClock } from "../src/kube/clock.ts";
 import { type RealCluster, startCluster } from "../test/controlplane/cluster.ts";
 import { registerMember } from "../test/hubMember.ts";
-
-/** Plain data, to be handed to a child process. */
-export interface Access {
-  readonly id: string;
-  readonly server: string;
-  readonly authority: string;
-  readonly token: string;
-}
+import { type Access, connect, SPACE } from "./access.ts";
 
 export interface Fleet {
   readonly hub: KubeClient;
@@ -33,11 +26,6 @@ export interface Fleet {
 export const CLUSTERS = ["a", "b"] as const;
 export type Cluster = (typeof CLUSTERS)[number];
 
-/** The one that exports, and where the hub has its shares. */
-export const SOURCE = "a" as ClusterId;
-export const SHARES = memberNamespace(SOURCE);
-/** The namespace of all that is measured. */
-export const SPACE = "bench";
 const POD_CIDRS = ["10.32.0.0/16", "10.64.0.0/10"];
 
 export async function withFleet<T>(measure: (fleet: Fleet) => Promise<T>): Promise<T> {
@@ -65,20 +53,6 @@ export async function withFleet<T>(measure: (fleet: Fleet) => Promise<T>): Promi
     await Promise.all(clients.map((client) => client.close()));
     await Promise.all(servers.map((server) => server.stop()));
   }
-}
-
-export function connect({ server, authority, token }: Access): KubeClient {
-  return createClient(
-    {
-      server,
-      source: { kind: "given" },
-      namespace: "default",
-      tls: { authority: { data: authority } },
-      auth: { kind: "token", token },
-      disableCompression: true,
-    },
-    { clock: systemClock },
-  );
 }
 
 export function accessOf({ name, url, caPem, adminToken }: RealCluster): Access {

@@ -18,8 +18,8 @@ import { SOURCE_CLUSTER_LABEL, serviceKey } from "../src/api/names.ts";
 import type { KubeObject, Resource } from "../src/api/object.ts";
 import { WORKERS } from "../src/controllers/member.ts";
 import { formatTime } from "../src/ports/clock.ts";
-import { peakRssBytes, processorMs, serveParent } from "./child.ts";
-import { SHARES, SOURCE, SPACE } from "./fleet.ts";
+import { peakRssBytes, processorMs, serveParent } from "./parent.ts";
+import { SHARES, SOURCE, SPACE } from "./access.ts";
 import { createLane } from "./lane.ts";
 import {
   renderDerived,

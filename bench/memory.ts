@@ -9,7 +9,8 @@ import { MANAGED_LABEL, SOURCE_CLUSTER_LABEL } from "../src/api/names.ts";
 import type { KubeObject } from "../src/api/object.ts";
 import type { AgentTask, HeldReport } from "./agent.ts";
 import { type Child, startChild } from "./child.ts";
-import { type Fleet, SPACE, withFleet } from "./fleet.ts";
+import { SPACE } from "./access.ts";
+import { type Fleet, withFleet } from "./fleet.ts";
 import { ENDPOINTS, type Source, startSource } from "./shares.ts";
 import { removeImports } from "./source.ts";
 import { type BenchOptions, type BenchResult, compareRounds, type Row } from "./table.ts";
@@ -67,7 +68,7 @@ async function measureRound(fleet: Fleet, source: Source, count: number): Promis
 }
 
 async function withAgent<T>({ access }: Fleet, work: (agent: Child) => Promise<T>): Promise<T> {
-  const agent = await startChild("./agent.ts", access.b);
+  const agent = await startChild("agent", access.b);
   try {
     await agent.ask("start" satisfies AgentTask);
     return await work(agent);

@@ -7,7 +7,8 @@ import { MANAGED_LABEL, SOURCE_CLUSTER_LABEL } from "../src/api/names.ts";
 import type { Resource } from "../src/api/object.ts";
 import type { KubeClient } from "../src/kube/client.ts";
 import { buildPath, type Query } from "../src/kube/path.ts";
-import { type Fleet, SHARES, SPACE } from "./fleet.ts";
+import { SHARES, SPACE } from "./access.ts";
+import type { Fleet } from "./fleet.ts";
 
 interface Kind {
   readonly resource: Resource;

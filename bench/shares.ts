@@ -10,7 +10,7 @@ import { planShare } from "../src/core/export.ts";
 import { createKubernetesHub } from "../src/hub/kubernetes.ts";
 import type { KubeClient } from "../src/kube/client.ts";
 import { systemClock, systemRandom } from "../src/kube/clock.ts";
-import { SOURCE, SPACE } from "./fleet.ts";
+import { SOURCE, SPACE } from "./access.ts";
 import { forEach, serviceName } from "./source.ts";
 
 export const ENDPOINTS = 100;

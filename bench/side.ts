@@ -40,7 +40,7 @@ export interface Side {
 /** Whoever writes more than is needed mostly does so late. */
 const AFTERMATH_MS = 2_000;
 
-const FILES: Readonly<Record<SideName, string>> = { ours: "./agent.ts", floor: "./floor.ts" };
+const PROGRAMS: Readonly<Record<SideName, string>> = { ours: "agent", floor: "floor" };
 
 export async function withSide<T>(
   fleet: Fleet,
@@ -49,7 +49,7 @@ export async function withSide<T>(
 ): Promise<T> {
   const children = new Map<Cluster, Child>();
   const start = async (cluster: Cluster): Promise<Child> => {
-    const child = await startChild(FILES[name], fleet.access[cluster]);
+    const child = await startChild(PROGRAMS[name], fleet.access[cluster]);
     children.set(cluster, child);
     return child;
   };

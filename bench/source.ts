@@ -12,7 +12,8 @@ import {
 import type { Resource } from "../src/api/object.ts";
 import type { KubeClient } from "../src/kube/client.ts";
 import { buildPath } from "../src/kube/path.ts";
-import { type Fleet, SPACE } from "./fleet.ts";
+import { SPACE } from "./access.ts";
+import type { Fleet } from "./fleet.ts";
 
 const PORT = { name: "http", protocol: "TCP" as const };
 const AT_ONCE = 16;

@@ -5,7 +5,7 @@ import { Agent } from "undici";
 import { FIELD_MANAGER } from "../src/api/names.ts";
 import type { KubeObject, Resource } from "../src/api/object.ts";
 import { buildPath } from "../src/kube/path.ts";
-import type { Access } from "./fleet.ts";
+import type { Access } from "./access.ts";
 
 export interface Wire {
   readonly id: string;

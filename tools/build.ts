@@ -38,8 +38,15 @@ export async function buildRelease(folder: string): Promise<Metafile> {
 
 async function compile(folder: string): Promise<Metafile> {
   const outfile = join(folder, COMMAND_FILE);
+  const metafile = await bundleFile("src/bin/isthmus.ts", outfile);
+  await chmod(outfile, 0o755);
+  return metafile;
+}
+
+/** A program and all that it imports as one file. */
+export async function bundleFile(entry: string, outfile: string): Promise<Metafile> {
   const { metafile } = await build({
-    entryPoints: [join(ROOT, "src/bin/isthmus.ts")],
+    entryPoints: [join(ROOT, entry)],
     // The bundle names the files that it is made of, from here.
     absWorkingDir: ROOT,
     outfile,
@@ -54,7 +61,6 @@ async function compile(folder: string): Promise<Metafile> {
       js: '#!/usr/bin/env node\nimport { createRequire } from "node:module";\nconst require = createRequire(import.meta.url);',
     },
   });
-  await chmod(outfile, 0o755);
   return metafile;
 }
 
