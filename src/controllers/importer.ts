@@ -36,6 +36,8 @@ export interface ImporterOptions {
   readonly policy: Policy;
   readonly answers: Answers;
   readonly eventBucket: TokenBucket;
+  /** All that the service depends on is read right after this. */
+  readonly onLook?: () => void;
   /** All that was planned has been written; more may be planned by it. */
   readonly onWritten?: () => void;
 }
@@ -55,6 +57,7 @@ export async function reconcileImport(
   let asking = answers.ask();
   let round = 0;
   for (; round < MAX_ROUNDS; round += 1) {
+    options.onLook?.();
     asking = answers.ask();
     const input = observe(options, service, { asking, refusedIp });
     const writes = planImport(input);

@@ -170,8 +170,9 @@ export function startMember(options: MemberOptions): Member {
     () => [...view.imports(), ...hub.services()],
     (service, signal, span) => {
       const context = traced(importer, span);
+      const onLook = (): void => imports.looks(service);
       const apply = (onWritten: () => void): ReturnType<typeof reconcileImport> =>
-        reconcileImport({ ...context, onWritten }, service, signal);
+        reconcileImport({ ...context, onLook, onWritten }, service, signal);
       return propagation.import(service, apply, span);
     },
   );
@@ -239,8 +240,8 @@ export function startMember(options: MemberOptions): Member {
     onService: (service, source) => {
       propagation.noteShare(service);
       imports.add(service);
-      // What we say of our own export follows once it is published; others may be in conflict with it.
-      if (source !== cluster) reports.add(service);
+      // What is said of our own export follows once it is published; that of others may be in conflict with it.
+      if (source !== cluster && view.serviceExport(service) !== undefined) reports.add(service);
     },
     onDoubt: (service) => exports.add(service),
     onMembers: () => {

@@ -117,7 +117,7 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
     clock,
     signal: stopping.signal,
     cached: cachedOwn,
-    onUnseen: (service) => {
+    onDoubt: (service) => {
       dropWithdrawn(service);
       tellOwn(service);
     },

@@ -25,11 +25,11 @@ afterEach(async () => {
   await world.stop();
 });
 
-/** What the exporter does when the hub tells of a service that this cluster exports. */
+/** What the exporter does when what the hub has of it is in doubt. */
 function republish(agent: HubAgent): void {
   agent.hub.subscribe({
-    onService: () => void agent.hub.publish(web()).catch(() => undefined),
-    onDoubt: () => undefined,
+    onService: () => undefined,
+    onDoubt: () => void agent.hub.publish(web()).catch(() => undefined),
     onMembers: () => undefined,
   });
 }
@@ -73,6 +73,40 @@ describe("the order of writes", () => {
     east.line.forgetWrites();
     await east.hub.publish(web(["10.0.0.2", "fd00::1"]));
     expect(east.writes()).toEqual([`replace endpointshares ${V4}`]);
+  });
+});
+
+describe("what the hub has of a service", () => {
+  test("is not in doubt when it is what was written, nor told of again", async () => {
+    east.heard.length = 0;
+    await east.hub.publish(web(BOTH));
+    expect(east.heard).toEqual([WEB]);
+    await world.pass(60);
+    await east.hub.publish(web(["10.0.0.2"]));
+    await world.pass(60);
+    await east.hub.withdraw(EAST, WEB);
+    await world.pass(60);
+    expect(east.heard).toEqual([WEB, WEB, WEB]);
+  });
+
+  test("is in doubt when somebody else wrote it", async () => {
+    await east.hub.publish(web());
+    await world.pass(1);
+    east.heard.length = 0;
+    await world.admin.delete(SERVICE_SHARE, SHARE);
+    await world.pass(1);
+    expect(east.heard).toEqual([WEB, `doubt ${WEB}`]);
+  });
+
+  test("is in doubt when somebody else wrote it while we did", async () => {
+    await east.hub.publish(web());
+    await world.pass(1);
+    east.heard.length = 0;
+    const publishing = east.hub.publish(web(BOTH));
+    await world.admin.delete(SERVICE_SHARE, SHARE);
+    await publishing;
+    await world.pass(1);
+    expect(east.heard).toContain(`doubt ${WEB}`);
   });
 });
 

@@ -37,8 +37,8 @@ export interface PublicationOptions {
   readonly signal: AbortSignal;
   /** Our own shares of the service, as the informers have them. */
   readonly cached: (resource: Resource, service: ServiceKey) => readonly PackedShare[];
-  /** What was written has not come back: look at the service again. */
-  readonly onUnseen: (service: ServiceKey) => void;
+  /** What was written has not come back, or something else has: look at the service again. */
+  readonly onDoubt: (service: ServiceKey) => void;
 }
 
 export interface Publication {
@@ -48,14 +48,17 @@ export interface Publication {
   isPublished(service: ServiceKey): boolean;
   /** The hub has nothing of ours, and nothing that we wrote is still to be seen. */
   isGone(service: ServiceKey): boolean;
-  /** The informer told of a change of one of our own shares. True when it is what we wrote, come back. */
-  saw(
-    resource: Resource,
-    service: ServiceKey,
-    change: { readonly before?: PackedShare; readonly after?: PackedShare },
-  ): boolean;
+  /** The informer told of a change of one of our own shares. True when it is, or may be, what we write, come back. */
+  saw(resource: Resource, service: ServiceKey, change: Change): boolean;
   stop(): void;
 }
+
+interface Change {
+  readonly before?: PackedShare;
+  readonly after?: PackedShare;
+}
+
+type Sighting = readonly [Resource, Change];
 
 type Spec = ServiceShareObject["spec"] | EndpointShareObject["spec"];
 
@@ -84,8 +87,10 @@ export function createPublication(options: PublicationOptions): Publication {
   const freshness = createFreshness({
     clock,
     rememberMs: SIGHT_MS,
-    onFaded: (owner) => options.onUnseen(owner as ServiceKey),
+    onFaded: (owner) => options.onDoubt(owner as ServiceKey),
   });
+  /** Services that are being written, and what was seen of them since. */
+  const underWay = new Map<ServiceKey, Sighting[]>();
   /** What a hub of an older release left out of what we wrote: it will not take it the next time either. */
   const pruned = new Map<string, { readonly resourceVersion: string; readonly asked: string }>();
 
@@ -100,6 +105,23 @@ export function createPublication(options: PublicationOptions): Publication {
 
   function write(service: ServiceKey, span: Span | undefined): Writing {
     return { service, store: traceWrites(options.store, "hub", span) };
+  }
+
+  /** What is seen meanwhile may be what we write: the watch can be quicker than the answer. That is known once all is answered. */
+  async function whileWriting(
+    service: ServiceKey,
+    steps: readonly (() => Promise<void>)[],
+  ): Promise<void> {
+    if (underWay.has(service)) return inOrder(steps);
+    const early: Sighting[] = [];
+    underWay.set(service, early);
+    try {
+      await inOrder(steps);
+    } finally {
+      underWay.delete(service);
+      const news = early.filter(([resource, change]) => !freshness.saw(service, resource, change));
+      if (news.length > 0) options.onDoubt(service);
+    }
   }
 
   async function put(
@@ -178,7 +200,7 @@ export function createPublication(options: PublicationOptions): Publication {
       );
       const name = serviceShareName(service);
       const [now] = onHub(SERVICE_SHARE, service);
-      await inOrder([
+      await whileWriting(service, [
         ...[...wanted].map(
           ([shareName, spec]) =>
             () =>
@@ -198,7 +220,7 @@ export function createPublication(options: PublicationOptions): Publication {
       const writing = write(service, span);
       const services = onHub(SERVICE_SHARE, service);
       const endpoints = onHub(ENDPOINT_SHARE, service);
-      await inOrder([
+      await whileWriting(service, [
         ...services.map((share) => () => remove(SERVICE_SHARE, writing, share)),
         ...endpoints.map((share) => () => remove(ENDPOINT_SHARE, writing, share)),
       ]);
@@ -209,7 +231,12 @@ export function createPublication(options: PublicationOptions): Publication {
       [SERVICE_SHARE, ENDPOINT_SHARE].every(
         (resource) => options.cached(resource, service).length === 0,
       ),
-    saw: (resource, service, change) => freshness.saw(service, resource, change),
+    saw(resource, service, change) {
+      if (freshness.saw(service, resource, change)) return true;
+      const early = underWay.get(service);
+      early?.push([resource, change]);
+      return early !== undefined;
+    },
     stop: () => freshness.stop(),
   };
 }

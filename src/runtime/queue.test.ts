@@ -191,6 +191,39 @@ test("a later time asked for while the key runs is kept", async () => {
   expect(made.runs.map((run) => run.atMs)).toEqual([0, 55]);
 });
 
+test("a key added before its handler looks once more need not run again", async () => {
+  const made = aQueue(async (key) => {
+    await sleep(made.clock, 10);
+    made.queue.looks(key);
+    await sleep(made.clock, 10);
+    return "done";
+  });
+  made.queue.add("a");
+  await made.clock.advance(5);
+  made.queue.add("a");
+  made.queue.addAfter("b", 0);
+  await made.clock.advance(1_000);
+  expect(made.keysRun()).toEqual(["a", "b"]);
+  made.queue.add("a");
+  await made.clock.advance(15);
+  made.queue.add("a");
+  await made.clock.advance(1_000);
+  expect(made.keysRun()).toEqual(["a", "b", "a", "a"]);
+});
+
+test("a later time asked for is kept, whenever the handler looks", async () => {
+  const made = aQueue(async (key) => {
+    await sleep(made.clock, 10);
+    made.queue.looks(key);
+    return "done";
+  });
+  made.queue.add("a");
+  await made.clock.advance(5);
+  made.queue.addAfter("a", 50);
+  await made.clock.advance(100);
+  expect(made.runs.map((run) => run.atMs)).toEqual([0, 55]);
+});
+
 test("a handler that asks to look again is called again after that long", async () => {
   const { clock, queue, runs } = aQueue(async () => (runs.length < 3 ? { afterMs: 40 } : "done"));
   queue.add("a");

@@ -10,7 +10,8 @@
 // The contract:
 // 1. A key that waits is there once, however often it is added. Waiting keys are served first come, first served.
 // 2. One key is worked on by one worker at a time; up to `workers` keys are worked on in parallel.
-// 3. A key added while it is worked on runs once more afterwards: that run sees whatever the adding was about.
+// 3. A key added while it is worked on runs once more afterwards: that run sees whatever the adding was about. Unless the handler
+//    says that it looks only now (`looks`), or once more: then it sees all that was added for.
 // 4. `addAfter` keeps the earliest time asked for; `add` is the earliest of all, and also cuts a back-off short,
 //    because what happened may be what the key was failing for.
 // 5. A handler ends in one of three ways: "done", `{ afterMs }` (fine, look again then), or a throw. After a throw the key
@@ -78,6 +79,8 @@ export interface WorkQueue {
   start(): void;
   add(key: string): void;
   addAfter(key: string, delayMs: number): void;
+  /** By the key's own handler: right after this it reads all that its key depends on, before it waits for anything. */
+  looks(key: string): void;
   snapshot(): QueueSnapshot;
   /** Resolves to the keys whose handlers had not ended within the bound; none is the normal answer. */
   stop(): Promise<readonly string[]>;
@@ -339,6 +342,11 @@ export function createQueue(options: QueueOptions): WorkQueue {
         throw new RangeError(`a key cannot be added after ${delayMs} ms`);
       }
       ask(key, delayMs);
+    },
+    looks(key) {
+      const entry = entries.get(key);
+      if (entry?.askedForMs === undefined || entry.askedForMs > clock.monotonic()) return;
+      entry.askedForMs = undefined;
     },
     snapshot() {
       const now = clock.monotonic();
