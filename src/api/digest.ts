@@ -1,7 +1,7 @@
 // Names that are hashes: text in, a short name out, the same in every cluster and every release.
 
 // oxlint-disable-next-line no-restricted-imports -- a hash is a pure function; only its home is a node module
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { type ClusterId, type ServiceKey, splitServiceKey } from "./names.ts";
 
 const BASE32HEX = "0123456789abcdefghijklmnopqrstuv";
@@ -37,9 +37,23 @@ export function endpointShareName(service: ServiceKey, slice: string): string {
   return `${serviceShareName(service)}.${digest(slice)}`;
 }
 
-/** Lower-case base32hex of SHA-256, cut: 50 bits. */
+/** The last ones: each name is asked for several times while its service is worked on. */
+const digests = new Map<string, string>();
+const MOST_DIGESTS = 1_024;
+
 function digest(text: string): string {
-  const bytes = createHash("sha256").update(text).digest();
+  const known = digests.get(text);
+  if (known !== undefined) return known;
+  const made = makeDigest(text);
+  const [oldest] = digests.size < MOST_DIGESTS ? [] : digests.keys();
+  if (oldest !== undefined) digests.delete(oldest);
+  digests.set(text, made);
+  return made;
+}
+
+/** Lower-case base32hex of SHA-256, cut: 50 bits. */
+function makeDigest(text: string): string {
+  const bytes = hash("sha256", text, "buffer");
   let out = "";
   for (let bit = 0; bit < DIGEST_LENGTH * 5; bit += 5) {
     const pair = ((bytes[bit >> 3] ?? 0) << 8) | (bytes[(bit >> 3) + 1] ?? 0);

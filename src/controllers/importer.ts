@@ -161,7 +161,9 @@ function observe(
     observed,
     lastIps: addresses.recall(service),
     ...(refusedIp === undefined ? {} : { refusedIp }),
-    now: formatTime(options.clock.now()),
+    get now() {
+      return formatTime(options.clock.now());
+    },
   };
 }
 

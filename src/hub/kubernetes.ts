@@ -158,7 +158,7 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
   });
 
   function tellService(service: ServiceKey, source: ClusterId): void {
-    reader.forget();
+    reader.forget(service);
     listeners.tellService(service, source);
   }
   /** What the hub has of ours is not what we wrote. */
@@ -167,7 +167,7 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
     listeners.tellDoubt(service);
   }
   function tellMembers(): void {
-    reader.forget();
+    reader.forgetAll();
     listeners.tellMembers();
   }
   /** All that the cluster shares. */
