@@ -108,7 +108,7 @@ test("before start, keys are kept and not worked on", async () => {
     onOverflow: () => undefined,
   });
   queue.add("a");
-  queue.addAfter("b", 10);
+  queue.add("b");
   await clock.advance(50);
   expect(seen).toEqual([]);
   queue.start();
@@ -165,30 +165,13 @@ test("as many workers as you like may listen to the signal without Node warning 
   expect(warnings).toEqual([]);
 });
 
-test("the earliest of several asked-for times counts, whatever their order", async () => {
-  const { clock, queue, runs } = aQueue(done);
-  queue.addAfter("a", 100);
-  queue.addAfter("a", 30);
-  queue.addAfter("a", 200);
-  await clock.advance(1_000);
-  expect(runs).toEqual([{ key: "a", atMs: 30 }]);
-});
-
 test("adding a delayed key makes it run now, and the delay is forgotten", async () => {
-  const { clock, queue, runs } = aQueue(done);
-  queue.addAfter("a", 100);
+  const { clock, queue, runs } = aQueue(async () => (runs.length < 2 ? { afterMs: 100 } : "done"));
+  queue.add("a");
+  await clock.advance(10);
   queue.add("a");
   await clock.advance(1_000);
-  expect(runs).toEqual([{ key: "a", atMs: 0 }]);
-});
-
-test("a later time asked for while the key runs is kept", async () => {
-  const made = aQueue(taking(() => made.clock, 10));
-  made.queue.add("a");
-  await made.clock.advance(5);
-  made.queue.addAfter("a", 50);
-  await made.clock.advance(1_000);
-  expect(made.runs.map((run) => run.atMs)).toEqual([0, 55]);
+  expect(runs.map((run) => run.atMs)).toEqual([0, 10]);
 });
 
 test("a key added before its handler looks once more need not run again", async () => {
@@ -201,7 +184,7 @@ test("a key added before its handler looks once more need not run again", async 
   made.queue.add("a");
   await made.clock.advance(5);
   made.queue.add("a");
-  made.queue.addAfter("b", 0);
+  made.queue.add("b");
   await made.clock.advance(1_000);
   expect(made.keysRun()).toEqual(["a", "b"]);
   made.queue.add("a");
@@ -209,19 +192,6 @@ test("a key added before its handler looks once more need not run again", async 
   made.queue.add("a");
   await made.clock.advance(1_000);
   expect(made.keysRun()).toEqual(["a", "b", "a", "a"]);
-});
-
-test("a later time asked for is kept, whenever the handler looks", async () => {
-  const made = aQueue(async (key) => {
-    await sleep(made.clock, 10);
-    made.queue.looks(key);
-    return "done";
-  });
-  made.queue.add("a");
-  await made.clock.advance(5);
-  made.queue.addAfter("a", 50);
-  await made.clock.advance(100);
-  expect(made.runs.map((run) => run.atMs)).toEqual([0, 55]);
 });
 
 test("a handler that asks to look again is called again after that long", async () => {
@@ -312,7 +282,6 @@ test("a server that says how long to stay away is obeyed, even when the key is a
   queue.add("a");
   await clock.advance(1_000);
   queue.add("a");
-  queue.addAfter("a", 5);
   await clock.advance(60_000);
   // Ten seconds and the tenth that spreads clients.
   expect(runs.map((run) => run.atMs)).toEqual([0, 11_000]);
@@ -337,6 +306,7 @@ test("stop starts nothing more, tells running handlers, and waits for them", asy
   const ends: string[] = [];
   const made = aQueue(
     async (key, signal) => {
+      if (key === "delayed") return { afterMs: 10 };
       await sleep(made.clock, 1_000, signal).catch(() => undefined);
       await sleep(made.clock, 5);
       ends.push(key);
@@ -344,9 +314,7 @@ test("stop starts nothing more, tells running handlers, and waits for them", asy
     },
     { workers: 1 },
   );
-  made.queue.add("running");
-  made.queue.add("waiting");
-  made.queue.addAfter("delayed", 10);
+  for (const key of ["delayed", "running", "waiting"]) made.queue.add(key);
   await made.clock.advance(1);
   const stopped = made.queue.stop();
   made.queue.add("late");
@@ -354,7 +322,7 @@ test("stop starts nothing more, tells running handlers, and waits for them", asy
   await expect(stopped).resolves.toEqual([]);
   await made.clock.advance(10_000);
   expect(ends).toEqual(["running"]);
-  expect(made.keysRun()).toEqual(["running"]);
+  expect(made.keysRun()).toEqual(["delayed", "running"]);
   expect(made.clock.pendingTimers).toBe(0);
 });
 
@@ -430,15 +398,11 @@ test("twenty thousand waiting keys are worked off in order", async () => {
 const KEYS = ["a", "b", "c", "d", "e"] as const;
 const step = fc.oneof(
   fc.record({ do: fc.constant("add" as const), key: fc.constantFrom(...KEYS) }),
-  fc.record({
-    do: fc.constant("addAfter" as const),
-    key: fc.constantFrom(...KEYS),
-    ms: fc.nat({ max: 40 }),
-  }),
   fc.record({ do: fc.constant("advance" as const), ms: fc.nat({ max: 25 }) }),
 );
 const run = fc.record({
   ms: fc.nat({ max: 20 }),
+  looksAfterMs: fc.option(fc.nat({ max: 20 }), { nil: undefined }),
   end: fc.oneof(
     { weight: 4, arbitrary: fc.constant("done" as const) },
     fc.constant("after" as const),
@@ -459,8 +423,8 @@ test("in any schedule no key runs twice at once, none is lost, and none is passe
     fc.asyncProperty(world, async ({ steps, runs, workers, maxKeys, rateLimit }) => {
       const clock = new VirtualClock();
       let tick = 0;
-      const lastAsked = new Map<string, number>();
-      const lastStarted = new Map<string, number>();
+      const lastAdded = new Map<string, number>();
+      const lastLooked = new Map<string, number>();
       const active = new Set<string>();
       /** Keys that must have been waiting since they were added, and who started since. */
       const queued = new Map<string, string[]>();
@@ -471,12 +435,17 @@ test("in any schedule no key runs twice at once, none is lost, and none is passe
         if (active.has(key)) violations.push(`${key} runs twice at once`);
         active.add(key);
         if (active.size > workers) violations.push("more runs than workers");
-        lastStarted.set(key, ++tick);
+        lastLooked.set(key, ++tick);
         const passedBy = queued.get(key) ?? [];
         if (new Set(passedBy).size < passedBy.length) violations.push(`${key} was passed over`);
         queued.delete(key);
         for (const starts of queued.values()) starts.push(key);
-        const { ms, end } = script.shift() ?? { ms: 1, end: "done" };
+        const { looksAfterMs, ms, end } = script.shift() ?? { ms: 1, end: "done" };
+        if (looksAfterMs !== undefined) {
+          await sleep(clock, looksAfterMs);
+          queue.looks(key);
+          lastLooked.set(key, ++tick);
+        }
         if (ms > 0) await sleep(clock, ms);
         active.delete(key);
         if (end === "throw") throw new Error("no luck");
@@ -503,18 +472,17 @@ test("in any schedule no key runs twice at once, none is lost, and none is passe
           await clock.advance(action.ms);
           continue;
         }
-        lastAsked.set(action.key, ++tick);
+        lastAdded.set(action.key, ++tick);
         const before = queue.snapshot().waiting;
-        if (action.do === "add") queue.add(action.key);
-        else queue.addAfter(action.key, action.ms);
+        queue.add(action.key);
         if (queue.snapshot().waiting > before) queued.set(action.key, []);
       }
       await clock.advance(60_000);
       expect(violations).toEqual([]);
       expect(queue.snapshot()).toMatchObject({ waiting: 0, delayed: 0, running: 0 });
-      for (const [key, asked] of lastAsked) {
-        expect(lastStarted.get(key) ?? 0, `a run of ${key} after it was asked for`).toBeGreaterThan(
-          asked,
+      for (const [key, added] of lastAdded) {
+        expect(lastLooked.get(key) ?? 0, `a look at ${key} after it was added`).toBeGreaterThan(
+          added,
         );
       }
       await queue.stop();

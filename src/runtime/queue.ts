@@ -3,17 +3,16 @@
 //
 //           add                     a worker is free
 //   idle ───────────▶ waiting ───────────────────────▶ running ─── done ───▶ idle
-//     │                  ▲                                │
-//     │ addAfter         │ due, or add                    │ after this long · error · added meanwhile
-//     └────────────▶ delayed ◀────────────────────────────┘
+//                        ▲                                │
+//                        │ due, or add                    │ after this long · error · added meanwhile
+//                     delayed ◀───────────────────────────┘
 //
 // The contract:
 // 1. A key that waits is there once, however often it is added. Waiting keys are served first come, first served.
 // 2. One key is worked on by one worker at a time; up to `workers` keys are worked on in parallel.
 // 3. A key added while it is worked on runs once more afterwards: that run sees whatever the adding was about. Unless the handler
 //    says that it looks only now (`looks`), or once more: then it sees all that was added for.
-// 4. `addAfter` keeps the earliest time asked for; `add` is the earliest of all, and also cuts a back-off short,
-//    because what happened may be what the key was failing for.
+// 4. `add` cuts a delay short, a back-off too, because what happened may be what the key was failing for.
 // 5. A handler ends in one of three ways: "done", `{ afterMs }` (fine, look again then), or a throw. After a throw the key
 //    comes back with exponential back-off and jitter from base to cap; the first run that does not throw resets it.
 // 6. When a thrown StoreError says how long to stay away, the key stays away that long, even if it is added meanwhile.
@@ -78,7 +77,6 @@ export interface WorkQueue {
   /** Before this, keys are kept but not worked on. */
   start(): void;
   add(key: string): void;
-  addAfter(key: string, delayMs: number): void;
   /** By the key's own handler: right after this it reads all that its key depends on, before it waits for anything. */
   looks(key: string): void;
   snapshot(): QueueSnapshot;
@@ -97,8 +95,8 @@ interface Entry {
     | { readonly is: "waiting" }
     | { readonly is: "delayed"; readonly dueAtMs: number; readonly timer: Timer }
     | { readonly is: "running" };
-  /** While running: the earliest time that somebody asked for meanwhile. */
-  askedForMs: number | undefined;
+  /** While running: it was added since its handler last looked. */
+  isAddedMeanwhile: boolean;
 }
 
 const DEFAULT_BACKOFF: BackoffPolicy = { baseMs: 5, capMs: 1_000_000 };
@@ -134,7 +132,7 @@ export function createQueue(options: QueueOptions): WorkQueue {
   let stopped: Promise<readonly string[]> | undefined;
   let onDrained: (() => void) | undefined;
 
-  function ask(key: string, delayMs: number): void {
+  function add(key: string): void {
     if (stopping) return;
     const now = clock.monotonic();
     let entry = entries.get(key);
@@ -149,23 +147,22 @@ export function createQueue(options: QueueOptions): WorkQueue {
         failures: 0,
         notBeforeMs: now,
         state: { is: "waiting" },
-        askedForMs: undefined,
+        isAddedMeanwhile: false,
       };
       entries.set(key, entry);
-      place(entry, now + delayMs);
+      makeReady(entry);
       return;
     }
-    const wantedMs = now + delayMs;
     switch (entry.state.is) {
       case "waiting":
         return;
       case "running":
-        entry.askedForMs = Math.min(entry.askedForMs ?? wantedMs, wantedMs);
+        entry.isAddedMeanwhile = true;
         return;
       case "delayed":
-        if (Math.max(wantedMs, entry.notBeforeMs) >= entry.state.dueAtMs) return;
+        if (entry.notBeforeMs >= entry.state.dueAtMs) return;
         entry.state.timer.cancel();
-        place(entry, wantedMs);
+        place(entry, now);
     }
   }
 
@@ -264,9 +261,9 @@ export function createQueue(options: QueueOptions): WorkQueue {
     outcomes[outcome === "done" ? "done" : "again"]++;
     // At least a millisecond: a handler that asks for 0 again and again must not keep timers and sockets from their turn.
     const laterMs = outcome === "done" ? Infinity : now + Math.max(1, outcome.afterMs);
-    const nextMs = Math.min(laterMs, entry.askedForMs ?? Infinity);
+    const nextMs = entry.isAddedMeanwhile ? now : laterMs;
     entry.failures = 0;
-    entry.askedForMs = undefined;
+    entry.isAddedMeanwhile = false;
     if (nextMs < Infinity) {
       place(entry, nextMs);
       return;
@@ -281,9 +278,9 @@ export function createQueue(options: QueueOptions): WorkQueue {
     outcomes.error++;
     const stayAwayMs = retryAfterMs(error, random);
     const backOffMs = backoffMs(backoff, entry.failures, random);
-    const wantedMs = Math.min(now + backOffMs, entry.askedForMs ?? Infinity);
+    const wantedMs = entry.isAddedMeanwhile ? now : now + backOffMs;
     entry.notBeforeMs = now + stayAwayMs;
-    entry.askedForMs = undefined;
+    entry.isAddedMeanwhile = false;
     place(entry, wantedMs);
     const retryInMs = Math.max(0, Math.max(wantedMs, entry.notBeforeMs) - now);
     options.onFailure({ key: entry.key, error, failures: entry.failures, retryInMs });
@@ -305,7 +302,7 @@ export function createQueue(options: QueueOptions): WorkQueue {
       }
       const next = pass.next();
       if (next.done === true) pass = undefined;
-      else ask(next.value, 0);
+      else add(next.value);
     }
   }
 
@@ -336,17 +333,10 @@ export function createQueue(options: QueueOptions): WorkQueue {
       movedAtMs = clock.monotonic();
       dispatchSoon();
     },
-    add: (key) => ask(key, 0),
-    addAfter(key, delayMs) {
-      if (!(delayMs >= 0 && delayMs < Infinity)) {
-        throw new RangeError(`a key cannot be added after ${delayMs} ms`);
-      }
-      ask(key, delayMs);
-    },
+    add,
     looks(key) {
       const entry = entries.get(key);
-      if (entry?.askedForMs === undefined || entry.askedForMs > clock.monotonic()) return;
-      entry.askedForMs = undefined;
+      if (entry !== undefined) entry.isAddedMeanwhile = false;
     },
     snapshot() {
       const now = clock.monotonic();
