@@ -55,7 +55,7 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
     name: "drop what comes while a key runs",
     sentence: "A key that is added while it is worked on does not run again.",
     file: "src/runtime/queue.ts",
-    from: "        entry.askedForMs = Math.min(entry.askedForMs ?? wantedMs, wantedMs);\n",
+    from: "        entry.isAddedMeanwhile = true;\n",
     to: "",
     seed: 37,
   },
