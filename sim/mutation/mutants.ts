@@ -200,6 +200,22 @@ const FLOW_MUTANTS: readonly Mutant[] = [
     seed: 119,
   },
   {
+    name: "plan for members once",
+    sentence: "What was planned by what was known of members stays when they are others.",
+    file: "src/controllers/member.ts",
+    from: "    for (const service of answers.outdated()) imports.add(service);\n",
+    to: "",
+    seed: 2,
+  },
+  {
+    name: "doubt nothing",
+    sentence: "What others do to our shares while we write them is not looked at.",
+    file: "src/hub/publication.ts",
+    from: "      if (news.length > 0) options.onDoubt(service);\n",
+    to: "",
+    seed: 44,
+  },
+  {
     name: "believe our own past",
     sentence: "What the hub has of us counts as all that we share, before we have looked.",
     file: "src/hub/kubernetes.ts",

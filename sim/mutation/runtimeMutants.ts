@@ -28,6 +28,14 @@ export const RUNTIME_MUTANTS: readonly Mutant[] = [
     seed: 9,
   },
   {
+    name: "trust what was written",
+    sentence: "What we wrote and never came back is not looked at again.",
+    file: "src/runtime/freshness.ts",
+    from: "    for (const owner of faded) onFaded?.(owner);\n",
+    to: "",
+    seed: 492,
+  },
+  {
     name: "try once",
     sentence: "A key that failed is not tried again until something happens to it.",
     file: "src/runtime/queue.ts",
