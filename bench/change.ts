@@ -50,7 +50,7 @@ const PLACES = 3;
 const P50_GOAL = 1.3;
 const P99_GOAL = 2;
 const WRITES_GOAL = 1.05;
-/** Longer than what was written is remembered. */
+/** Whoever writes for nothing after a restart mostly does so at once. */
 const RESTED_MS = 6_000;
 const POLL_MS = 10;
 

@@ -37,22 +37,8 @@ export function endpointShareName(service: ServiceKey, slice: string): string {
   return `${serviceShareName(service)}.${digest(slice)}`;
 }
 
-/** The last ones: each name is asked for several times while its service is worked on. */
-const digests = new Map<string, string>();
-const MOST_DIGESTS = 1_024;
-
-function digest(text: string): string {
-  const known = digests.get(text);
-  if (known !== undefined) return known;
-  const made = makeDigest(text);
-  const [oldest] = digests.size < MOST_DIGESTS ? [] : digests.keys();
-  if (oldest !== undefined) digests.delete(oldest);
-  digests.set(text, made);
-  return made;
-}
-
 /** Lower-case base32hex of SHA-256, cut: 50 bits. */
-function makeDigest(text: string): string {
+function digest(text: string): string {
   const bytes = hash("sha256", text, "buffer");
   let out = "";
   for (let bit = 0; bit < DIGEST_LENGTH * 5; bit += 5) {

@@ -190,7 +190,8 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
     drain.review();
   }
 
-  function onShare({ resource, cluster, service, before, after }: ShareChange): void {
+  function onShare(change: ShareChange): void {
+    const { resource, cluster, service, before, after } = change;
     const objects = (after === undefined ? 0 : 1) - (before === undefined ? 0 : 1);
     const endpointShares = resource === ENDPOINT_SHARE ? objects : 0;
     const endpoints = (after?.endpoints ?? 0) - (before?.endpoints ?? 0);
@@ -201,10 +202,7 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
       tellService(service, cluster);
       return;
     }
-    const isEcho = publication.saw(resource, service, {
-      ...(before === undefined ? {} : { before }),
-      ...(after === undefined ? {} : { after }),
-    });
+    const isEcho = publication.saw(resource, service, change);
     dropWithdrawn(service);
     // What we share was told of when we said it.
     if (!isEcho) tellOwn(service);
