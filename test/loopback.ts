@@ -44,8 +44,8 @@ export async function serve(listener: RequestListener, tls?: ServerOptions): Pro
 }
 
 /** What the promise rejects with; watched from now on, so that it may be awaited later. */
-export function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
-  return promise.then(
+export function rejectionOf(promise: unknown): Promise<unknown> {
+  return Promise.resolve(promise).then(
     () => {
       throw new Error("it did not reject");
     },

@@ -21,8 +21,8 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_MS = 30_000;
 
 export interface AgentHolder {
-  /** Reads what is due to be read. Call `take` at once after it, without waiting in between. */
-  prepare(credential: Credential): Promise<void>;
+  /** Reads what is due to be read; undefined: nothing is. Call `take` at once after it, without waiting in between. */
+  prepare(credential: Credential): Promise<void> | undefined;
   take(): Dispatcher;
   close(): Promise<void>;
 }
@@ -37,10 +37,12 @@ export function createAgentHolder(config: ClusterConfig, clock: Clock): AgentHol
   let agent: Dispatcher | undefined;
   const retired = new Set<Dispatcher>();
 
+  function isFresh(): boolean {
+    return !rotates || clock.monotonic() - readAt < REREAD_MS;
+  }
+
   async function readMaterial(): Promise<Material> {
-    if (fromFiles !== undefined && (!rotates || clock.monotonic() - readAt < REREAD_MS)) {
-      return fromFiles;
-    }
+    if (fromFiles !== undefined && isFresh()) return fromFiles;
     const startedAt = clock.monotonic();
     try {
       const [ca, cert, key] = await Promise.all(pems.map(readPem));
@@ -62,21 +64,29 @@ export function createAgentHolder(config: ClusterConfig, clock: Clock): AgentHol
     );
   }
 
+  /** Throws only while there is no agent. */
+  function use(material: Material): void {
+    if (used !== undefined && isSame(used, material)) return;
+    let next: Dispatcher;
+    try {
+      next = createAgent(config, createContext(material));
+    } catch (error) {
+      // Certificate and key of two different generations: as above.
+      if (agent === undefined) throw error;
+      return;
+    }
+    if (agent !== undefined) retire(agent);
+    agent = next;
+    used = material;
+  }
+
   return {
-    async prepare(credential) {
-      const material = { ...(await readMaterial()), ...credential.certificate };
-      if (used !== undefined && isSame(used, material)) return;
-      let next: Dispatcher;
-      try {
-        next = createAgent(config, createContext(material));
-      } catch (error) {
-        // Certificate and key of two different generations: as above.
-        if (agent === undefined) throw error;
-        return;
+    prepare({ certificate: own }) {
+      if (agent === undefined || fromFiles === undefined || !isFresh()) {
+        return readMaterial().then((material) => use({ ...material, ...own }));
       }
-      if (agent !== undefined) retire(agent);
-      agent = next;
-      used = material;
+      use({ ...fromFiles, ...own });
+      return undefined;
     },
     take() {
       if (agent === undefined) throw new TypeError("prepare() comes before take()");

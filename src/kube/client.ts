@@ -13,12 +13,13 @@ import {
   type WatchOptions,
   type WriteOptions,
 } from "../ports/store.ts";
-import { parseJson, readBytes } from "./body.ts";
+import { type RawAnswer, receiveBody } from "./body.ts";
 import type { ClusterConfig } from "./connection.ts";
 import { decodeList, requireObject } from "./decode.ts";
+import type { Head, Receiver } from "./exchange.ts";
 import { buildPath, type Query } from "./path.ts";
-import { type Headers, toRefusedError } from "./status.ts";
-import { createTransport, type Method, type WireAnswer, type WireRequest } from "./transport.ts";
+import { toRefusedError } from "./status.ts";
+import { createTransport, type Method, type WireRequest } from "./transport.ts";
 import { createEventDecoder, createLineSplitter } from "./watch.ts";
 
 interface RawOptions {
@@ -27,13 +28,6 @@ interface RawOptions {
   /** A string is sent as it is, anything else as JSON. */
   readonly body?: unknown;
   readonly signal?: AbortSignal;
-}
-
-interface RawAnswer {
-  readonly status: number;
-  readonly headers: Headers;
-  /** Parsed JSON, or text when it was none. */
-  readonly body: unknown;
 }
 
 export interface KubeClient extends Store {
@@ -96,8 +90,8 @@ export function createClient(config: ClusterConfig, options: ClientOptions): Kub
 
   function sendRaw(ask: Ask): Promise<RawAnswer> {
     const headers = { ...encoding, ...ask.headers };
-    return transport.send({ ...ask, headers, silenceMs: requestSilenceMs }, (answer) =>
-      readAnswer(answer, maxBodyBytes),
+    return transport.send({ ...ask, headers, silenceMs: requestSilenceMs }, (head) =>
+      receiveBody(head, maxBodyBytes),
     );
   }
 
@@ -223,32 +217,35 @@ export function createClient(config: ClusterConfig, options: ClientOptions): Kub
       }
     };
     try {
-      await transport.send(ask, async (answer) => {
-        if (answer.status !== 200) {
-          requireSuccess(await readAnswer(answer, maxBodyBytes), ask, clock);
-        }
+      await transport.send<void>(ask, (head) => {
+        if (head.status !== 200) return receiveRefusal(head, ask);
         if (onOpen !== undefined) callBack(onOpen);
         const lines = createLineSplitter(maxEventBytes, (line) => {
           signal?.throwIfAborted();
           const event = decode(line);
           callBack(() => onEvent(event));
         });
-        await answer.read((chunk) => lines.push(chunk));
-        if (lines.pendingBytes() > 0) {
-          throw new StoreError("Unreachable", `the watch was cut inside an event (GET ${path})`);
-        }
+        return {
+          take: (chunk) => lines.push(chunk),
+          end() {
+            if (lines.pendingBytes() === 0) return;
+            throw new StoreError("Unreachable", `the watch was cut inside an event (GET ${path})`);
+          },
+        };
       });
     } catch (error) {
       if (thrown !== undefined) throw thrown.error;
       if (signal?.aborted !== true) throw error;
     }
   }
-}
 
-async function readAnswer(answer: WireAnswer, maxBytes: number): Promise<RawAnswer> {
-  const { status, headers } = answer;
-  const bytes = await readBytes(answer, maxBytes);
-  return { status, headers, body: parseJson(bytes, headers) ?? bytes.toString("utf8") };
+  function receiveRefusal(head: Head, ask: WireRequest): Receiver<void> {
+    const body = receiveBody(head, maxBodyBytes);
+    return {
+      take: body.take,
+      end: async () => requireSuccess(await body.end(), ask, clock),
+    };
+  }
 }
 
 function requireSuccess(

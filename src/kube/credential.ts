@@ -13,7 +13,8 @@ export function isToken(text: string): boolean {
 }
 
 export interface CredentialSource {
-  current(): Promise<Credential>;
+  /** At once when one is at hand. */
+  current(): Credential | Promise<Credential>;
   /** After a 401: gets a newer one if there can be one. False: the server has refused all that we have. */
   refresh(refused: Credential): Promise<boolean>;
 }

@@ -55,21 +55,23 @@ export function createExecCredential(
     return held;
   }
 
+  async function renew(old: HeldCredential): Promise<Credential> {
+    try {
+      return (await run()).credential;
+    } catch {
+      failedAt = clock.monotonic();
+      return old.credential;
+    }
+  }
+
   return {
-    async current() {
+    current() {
       const now = clock.now();
       if (held === undefined || (held.expiresAtMs !== undefined && now >= held.expiresAtMs)) {
-        return (await run()).credential;
+        return run().then(({ credential }) => credential);
       }
-      const due = held.renewAtMs !== undefined && now >= held.renewAtMs;
-      if (due && clock.monotonic() - failedAt >= RETRY_MS) {
-        try {
-          return (await run()).credential;
-        } catch {
-          failedAt = clock.monotonic();
-        }
-      }
-      return held.credential;
+      const isDue = held.renewAtMs !== undefined && now >= held.renewAtMs;
+      return isDue && clock.monotonic() - failedAt >= RETRY_MS ? renew(held) : held.credential;
     },
     async refresh(refused) {
       // Another request may have fetched a newer one while this one was on its way.

@@ -23,7 +23,7 @@ export function createCredentialSource(
     case "basic": {
       const credential: Credential = { authorization: fixedAuthorization(auth) };
       return {
-        current: () => Promise.resolve(credential),
+        current: () => credential,
         refresh: () => Promise.resolve(false),
       };
     }
@@ -34,7 +34,7 @@ export function createCredentialSource(
 
 function createSuppliedCredential(tokens: TokenSupply): CredentialSource {
   return {
-    current: async () => ({ authorization: `Bearer ${tokens.current()}` }),
+    current: () => ({ authorization: `Bearer ${tokens.current()}` }),
     async refresh(refused) {
       const token = tokens.current();
       // Renewed since: the request only has to be made again.

@@ -39,7 +39,7 @@ export function createTokenFile(file: string, clock: Clock): CredentialSource {
   }
 
   return {
-    async current() {
+    current() {
       if (held !== undefined && clock.monotonic() - readAt < REREAD_MS) return held;
       return read();
     },

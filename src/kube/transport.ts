@@ -1,17 +1,13 @@
-// Client: one request to one API server, as the configured identity → status, headers, a body to read.
+// Client: one request to one API server, as the configured identity → what its receiver makes of the answer.
 // Renews credentials once after a 401; beyond that it never retries: controllers decide.
 
-import type { Readable } from "node:stream";
 import type { Clock } from "../ports/clock.ts";
-import { StoreError } from "../ports/store.ts";
 import { createAgentHolder } from "./agent.ts";
 import type { ClusterConfig, Impersonation } from "./connection.ts";
+import { exchange, type Head, type Receiver } from "./exchange.ts";
 import { toTransportError } from "./failure.ts";
-import { fenceDispatcher } from "./fence.ts";
 import { buildQuery, type Query } from "./path.ts";
 import { createCredentialSource } from "./source.ts";
-import type { Headers } from "./status.ts";
-import { createWatchdog, type Watchdog } from "./watchdog.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
@@ -26,16 +22,9 @@ export interface WireRequest {
   readonly silenceMs: number;
 }
 
-export interface WireAnswer {
-  readonly status: number;
-  readonly headers: Headers;
-  /** Resolves at the end of the body; rejects with what `onChunk` throws, which ends the reading. */
-  read(onChunk: (chunk: Buffer) => void): Promise<void>;
-}
-
 export interface Transport {
-  /** Rejects with the signal's reason when it aborts, with what `consume` throws, else with a StoreError. */
-  send<T>(request: WireRequest, consume: (answer: WireAnswer) => Promise<T>): Promise<T>;
+  /** Rejects with the signal's reason when it aborts, with what the receiver throws, else with a StoreError. */
+  send<T>(request: WireRequest, open: (head: Head) => Receiver<T>): Promise<T>;
   /** Cuts what is under way. */
   close(): Promise<void>;
 }
@@ -61,136 +50,62 @@ export function createTransport(config: ClusterConfig, options: TransportOptions
     ...renderImpersonation(config.impersonation),
   };
 
-  async function dispatch(
-    request: WireRequest,
-    authorization: string | undefined,
-    signal: AbortSignal,
-  ): Promise<{ status: number; headers: Headers; body: Readable }> {
-    const agent = agents.take();
-    const isFenced = mayWrite !== undefined && request.method !== "GET";
-    const dispatcher = isFenced ? fenceDispatcher(agent, mayWrite) : agent;
-    const { statusCode, headers, body } = await dispatcher.request({
-      origin,
-      method: request.method,
-      path: base + request.path + buildQuery(request.query ?? {}),
-      headers: {
-        ...fixedHeaders,
-        ...(authorization === undefined ? {} : { authorization }),
-        ...request.headers,
-      },
-      body: request.body ?? null,
-      signal,
-    });
-    return { status: statusCode, headers, body };
-  }
-
-  async function exchange<T>(
-    request: WireRequest,
-    cancel: AbortController,
-    consume: (answer: WireAnswer) => Promise<T>,
-  ): Promise<T> {
-    const { signal } = cancel;
-    const attempted = `${request.method} ${request.path}`;
-    const toError = (error: unknown): unknown =>
-      signal.aborted ? signal.reason : toTransportError(error, attempted, config.server);
-    for (let attempt = 1; ; attempt++) {
-      let watchdog: Watchdog | undefined;
-      let body: Readable | undefined;
-      try {
-        const credential = await unlessAborted(source.current(), signal).catch(rethrow(toError));
-        await unlessAborted(agents.prepare(credential), signal).catch(rethrow(toError));
-        // Only now: an exec plugin may take its time, and has a limit of its own.
-        watchdog = createWatchdog(clock, request.silenceMs, () => {
-          const seconds = request.silenceMs / 1000;
-          const message = `${origin} sent nothing for ${seconds} s (${attempted})`;
-          cancel.abort(new StoreError("Timeout", message));
-        });
-        const answer = await dispatch(request, credential.authorization, signal).catch(
-          rethrow(toError),
-        );
-        const { feed } = watchdog;
-        const stream = answer.body;
-        body = stream;
-        feed();
-        if (answer.status === 401 && attempt === 1) {
-          const renewal = unlessAborted(source.refresh(credential), signal);
-          if (await renewal.catch(rethrow(toError))) continue;
-        }
-        const { status, headers } = answer;
-        return await consume({
-          status,
-          headers,
-          read: (onChunk) => readStream(stream, { feed, onChunk, toError }),
-        });
-      } finally {
-        watchdog?.stop();
-        // Without effect when it was read to its end; otherwise the connection is of no further use.
-        body?.on("error", ignore).destroy();
-      }
-    }
-  }
-
   return {
-    async send(request, consume) {
-      const { signal } = request;
+    async send(request, open) {
+      const { method, signal, silenceMs } = request;
       signal?.throwIfAborted();
-      const cancel = new AbortController();
-      const onAbort = (): void => cancel.abort(signal?.reason);
-      signal?.addEventListener("abort", onAbort, { once: true });
-      try {
-        return await exchange(request, cancel, consume);
-      } finally {
-        signal?.removeEventListener("abort", onAbort);
+      const attempted = `${method} ${request.path}`;
+      const toError = (error: unknown): unknown =>
+        toTransportError(error, attempted, config.server);
+      const unlessFailed = <T>(promise: Promise<T>): Promise<T> =>
+        unlessAborted(promise, signal).catch((error: unknown) => {
+          throw signal?.aborted === true ? signal.reason : toError(error);
+        });
+      const path = base + request.path + buildQuery(request.query ?? {});
+      for (let attempt = 1; ; attempt++) {
+        // What is at hand is not waited for: what else is to be done would come before the request is on its way.
+        const current = source.current();
+        const credential = current instanceof Promise ? await unlessFailed(current) : current;
+        const preparing = agents.prepare(credential);
+        if (preparing !== undefined) await unlessFailed(preparing);
+        const { authorization } = credential;
+        const { status, end } = await exchange(agents.take(), {
+          request: {
+            origin,
+            method,
+            path,
+            headers: {
+              ...fixedHeaders,
+              ...(authorization === undefined ? {} : { authorization }),
+              ...request.headers,
+            },
+            body: request.body ?? null,
+          },
+          attempted,
+          open,
+          clock,
+          silenceMs,
+          signal,
+          mayWrite: method === "GET" ? undefined : mayWrite,
+          toError,
+        });
+        const isRenewable = status === 401 && attempt === 1;
+        if (isRenewable && (await unlessFailed(source.refresh(credential)))) continue;
+        return end();
       }
     },
     close: () => agents.close(),
   };
 }
 
-function readStream(
-  stream: Readable,
-  handlers: {
-    readonly feed: () => void;
-    readonly onChunk: (chunk: Buffer) => void;
-    readonly toError: (error: unknown) => unknown;
-  },
-): Promise<void> {
-  const { feed, onChunk, toError } = handlers;
-  return new Promise((resolve, reject) => {
-    let stopped = false;
-    stream.on("data", (chunk: Buffer) => {
-      if (stopped) return;
-      feed();
-      try {
-        onChunk(chunk);
-      } catch (error) {
-        stopped = true;
-        reject(error);
-      }
-    });
-    stream.on("end", resolve);
-    stream.on("error", (error) => reject(toError(error)));
-    // A stream that closes without an end and without an error was cut all the same.
-    stream.on("close", () => {
-      if (stream.readableEnded) return;
-      reject(toError(new StoreError("Unreachable", "the answer was cut")));
-    });
-  });
-}
-
-function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise;
   return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(signal.reason);
     if (signal.aborted) onAbort();
     signal.addEventListener("abort", onAbort, { once: true });
     promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
   });
-}
-
-function rethrow(toError: (error: unknown) => unknown): (error: unknown) => never {
-  return (error) => {
-    throw toError(error);
-  };
 }
 
 function renderImpersonation(
@@ -206,5 +121,3 @@ function renderImpersonation(
   }
   return headers;
 }
-
-function ignore(): void {}

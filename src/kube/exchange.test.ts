@@ -6,11 +6,11 @@ import { type AddressInfo, connect as connectTcp, type Socket } from "node:net";
 import { join } from "node:path";
 import { Client } from "undici";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { settle } from "../../test/clock.ts";
+import { settle, VirtualClock } from "../../test/clock.ts";
 import { aService, always, connect, sendJson } from "../../test/connect.ts";
 import { type Loopback, rejectionOf, serve, temporaryDirectory } from "../../test/loopback.ts";
 import { SERVICE } from "../api/builtin.ts";
-import { fenceDispatcher } from "./fence.ts";
+import { exchange } from "./exchange.ts";
 
 const REF = { namespace: "a", name: "b" };
 const REFUSAL = { name: "StoreError", code: "Unavailable", status: 0 };
@@ -147,7 +147,7 @@ describe("a client with a fence", () => {
   });
 });
 
-describe("a fenced dispatcher", () => {
+describe("a fenced exchange", () => {
   it("refuses what was queued behind a stalled request when the fence closed", async () => {
     const { fence, mayWrite } = aFence();
     let answer!: ServerResponse;
@@ -162,13 +162,24 @@ describe("a fenced dispatcher", () => {
     // One connection, one request at a time: the second has to wait its turn.
     const single = new Client(server.url);
     onTestFinished(() => single.destroy());
-    const fenced = fenceDispatcher(single, mayWrite);
-    const first = fenced.request({ method: "POST", path: "/1", body: "one" });
+    const post = (path: string): Promise<string> => {
+      let text = "";
+      return exchange(single, {
+        request: { method: "POST", path, body: "something" },
+        attempted: `POST ${path}`,
+        open: () => ({ take: (chunk) => (text += chunk.toString()), end: () => text }),
+        clock: new VirtualClock(),
+        silenceMs: 1_000,
+        mayWrite,
+        toError: (error) => error,
+      }).then(({ end }) => end());
+    };
+    const first = post("/1");
     await arrived;
-    const second = rejectionOf(fenced.request({ method: "POST", path: "/2", body: "two" }));
+    const second = rejectionOf(post("/2"));
     fence.isOpen = false;
     answer.end("done");
-    expect(await (await first).body.text()).toBe("done");
+    expect(await first).toBe("done");
     expect(await second).toMatchObject(REFUSAL);
     expect(server.requests.map(({ url }) => url)).toEqual(["/1"]);
   });
