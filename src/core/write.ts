@@ -53,7 +53,8 @@ export function isSameData(a: unknown, b: unknown): boolean {
   }
   const left = a as Readonly<Record<string, unknown>>;
   const right = b as Readonly<Record<string, unknown>>;
-  return [...new Set([...Object.keys(left), ...Object.keys(right)])].every((key) =>
-    isSameData(left[key], right[key]),
-  );
+  // Loops, because endpoints are compared by the thousand, and lists of keys cost more than what they lead to.
+  for (const key in left) if (!isSameData(left[key], right[key])) return false;
+  for (const key in right) if (!Object.hasOwn(left, key) && right[key] !== undefined) return false;
+  return true;
 }

@@ -130,8 +130,7 @@ export function createPublication(options: PublicationOptions): Publication {
     wanted: { readonly name: string; readonly spec: Spec; readonly now: PackedShare | undefined },
   ): Promise<void> {
     const { name, spec, now } = wanted;
-    const asked = JSON.stringify(spec);
-    if (now !== undefined && isAsWanted(now, asked)) return;
+    if (now !== undefined && isAsWanted(now, spec)) return;
     const metadata = { namespace, name };
     const object = { apiVersion: apiVersionOf(resource), kind: resource.kind, metadata, spec };
     const written = await send((bound) => {
@@ -143,15 +142,15 @@ export function createPublication(options: PublicationOptions): Publication {
     const kept = pack(resource, written);
     freshness.wrote(service, resource, kept);
     const { resourceVersion = "" } = kept.metadata;
-    if (isSameData(unpackSpec(kept), JSON.parse(asked))) pruned.delete(name);
-    else pruned.set(name, { resourceVersion, asked });
+    if (isSameData(unpackSpec(kept), spec)) pruned.delete(name);
+    else pruned.set(name, { resourceVersion, asked: JSON.stringify(spec) });
   }
 
-  function isAsWanted(now: PackedShare, asked: string): boolean {
-    if (isSameData(unpackSpec(now), JSON.parse(asked))) return true;
+  function isAsWanted(now: PackedShare, spec: Spec): boolean {
+    if (isSameData(unpackSpec(now), spec)) return true;
     const { name = "", resourceVersion } = now.metadata;
     const known = pruned.get(name);
-    return known?.resourceVersion === resourceVersion && known?.asked === asked;
+    return known?.resourceVersion === resourceVersion && known?.asked === JSON.stringify(spec);
   }
 
   async function remove(

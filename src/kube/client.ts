@@ -242,7 +242,7 @@ export function createClient(config: ClusterConfig, options: ClientOptions): Kub
   function receiveRefusal(head: Head, ask: WireRequest): Receiver<void> {
     const body = receiveBody(head, maxBodyBytes);
     return {
-      take: body.take,
+      take: (chunk) => body.take(chunk),
       end: async () => requireSuccess(await body.end(), ask, clock),
     };
   }
