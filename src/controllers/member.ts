@@ -239,7 +239,8 @@ export function startMember(options: MemberOptions): Member {
   const unsubscribe = hub.subscribe({
     onService: (service, source) => {
       propagation.noteShare(service);
-      imports.add(service);
+      if (source === cluster) imports.addLater(service);
+      else imports.add(service);
       // What is said of our own export follows once it is published; that of others may be in conflict with it.
       if (source !== cluster && view.serviceExport(service) !== undefined) reports.add(service);
     },

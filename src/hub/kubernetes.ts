@@ -256,6 +256,11 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
     );
   }
 
+  async function send(contribution: Contribution, span?: Span): Promise<void> {
+    requireSynced();
+    await publication.publish(contribution, span);
+  }
+
   async function withdraw(service: ServiceKey, span?: Span): Promise<void> {
     const shared = own.get(service);
     const isShared =
@@ -293,12 +298,12 @@ export function createKubernetesHub(options: KubernetesHubOptions): KubernetesHu
     async publish(contribution, span) {
       const { cluster, service } = contribution.share;
       requireOwn(cluster);
-      if (!isSameData(own.get(service), contribution)) {
-        own.set(service, contribution);
-        tellService(service, ownCluster);
-      }
-      requireSynced();
-      await publication.publish(contribution, span);
+      const isNews = !isSameData(own.get(service), contribution);
+      if (isNews) own.set(service, contribution);
+      // On its way before we tell ourselves: other clusters wait for it, and our own import is a plan that takes as long.
+      const sent = send(contribution, span);
+      if (isNews) tellService(service, ownCluster);
+      await sent;
     },
     async withdraw(cluster, service, span) {
       requireOwn(cluster);

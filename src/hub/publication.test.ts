@@ -44,6 +44,17 @@ describe("the order of writes", () => {
     ]);
   });
 
+  test("a share is under way before the cluster is told of it: others wait for it longer", async () => {
+    const sent: (readonly string[])[] = [];
+    east.hub.subscribe({
+      onService: () => sent.push(east.writes()),
+      onDoubt: () => undefined,
+      onMembers: () => undefined,
+    });
+    await east.hub.publish(web());
+    expect(sent).toEqual([[`create endpointshares ${V4}`]]);
+  });
+
   test("of a change: new endpoints, then the service, then old endpoints", async () => {
     await east.hub.publish(web(["10.0.0.1"]));
     east.line.forgetWrites();

@@ -25,10 +25,21 @@ test("a delay longer than Node's longest timer waits instead of firing at once",
   expect(fired).toBe(false);
 });
 
-test("a cancelled timer does not fire", async () => {
+test("a timer without a delay lets sockets have their turn, and no more", async () => {
+  const order: string[] = [];
+  setImmediate(() => order.push("sent before"));
+  const waited = waitFor(0).then(() => order.push("due"));
+  setImmediate(() => order.push("sent after"));
+  await Promise.resolve();
+  expect(order).toEqual([]);
+  await waited;
+  expect(order).toEqual(["sent before", "due"]);
+});
+
+test.each([0, 1])("a cancelled timer of %i ms does not fire", async (delayMs) => {
   let fired = false;
   systemClock
-    .schedule(1, () => {
+    .schedule(delayMs, () => {
       fired = true;
     })
     .cancel();

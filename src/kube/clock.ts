@@ -18,6 +18,11 @@ export const systemRandom: Random = () => Math.random();
 function scheduleTimer(delayMs: number, callback: () => void): Timer {
   if (!Number.isFinite(delayMs))
     throw new RangeError(`a timer needs a finite delay, not ${delayMs}`);
+  // A timer would take a millisecond: this comes as soon as sockets had their turn.
+  if (delayMs <= 0) {
+    const immediate = setImmediate(callback);
+    return { cancel: () => clearImmediate(immediate) };
+  }
   const dueAt = performance.now() + delayMs;
   let timeout: NodeJS.Timeout;
   const arm = (): void => {

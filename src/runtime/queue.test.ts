@@ -57,6 +57,43 @@ test("adding never runs the handler on the caller's stack", async () => {
   expect(runs).toHaveLength(1);
 });
 
+test("a key added for later starts when the rest of the turn is over, and is no less in the queue until then", async () => {
+  const { clock, queue, keysRun } = aQueue(done);
+  const order: string[] = [];
+  clock.schedule(0, () => order.push(`sent, run: ${keysRun().join()}`));
+  queue.addLater("a");
+  queue.addLater("a");
+  await settle();
+  expect(keysRun()).toEqual([]);
+  expect(queue.snapshot().waiting).toBe(1);
+  await clock.advance(0);
+  expect(order).toEqual(["sent, run: "]);
+  expect(keysRun()).toEqual(["a"]);
+  expect(clock.pendingTimers).toBe(0);
+});
+
+test("a key added for later before the start waits for the start", async () => {
+  const clock = new VirtualClock();
+  const seen: string[] = [];
+  const queue = createQueue({
+    clock,
+    random: () => 0,
+    handler: async (key) => {
+      seen.push(key);
+      return "done";
+    },
+    keys: () => [],
+    onFailure: () => undefined,
+    onOverflow: () => undefined,
+  });
+  queue.addLater("a");
+  await clock.advance(50);
+  expect(seen).toEqual([]);
+  queue.start();
+  await clock.advance(0);
+  expect(seen).toEqual(["a"]);
+});
+
 test("a sweep of keys that wait for nothing leaves timers their turn", async () => {
   const virtual = new VirtualClock();
   let workedMs = 0;

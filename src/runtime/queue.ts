@@ -77,6 +77,8 @@ export interface WorkQueue {
   /** Before this, keys are kept but not worked on. */
   start(): void;
   add(key: string): void;
+  /** The same, but other work of this turn goes first, and what it sends is on its way before the handler starts. */
+  addLater(key: string): void;
   /** By the key's own handler: right after this it reads all that its key depends on, before it waits for anything. */
   looks(key: string): void;
   snapshot(): QueueSnapshot;
@@ -197,7 +199,13 @@ export function createQueue(options: QueueOptions): WorkQueue {
 
   /** Asked before every start: a handler runs up to its first await right away, and may stop the queue. */
   function mayStart(): boolean {
-    return !stopping && pauseTimer === undefined && running.size < workers && waiting.size() > 0;
+    return (
+      started &&
+      !stopping &&
+      pauseTimer === undefined &&
+      running.size < workers &&
+      waiting.size() > 0
+    );
   }
 
   function dispatch(): void {
@@ -334,6 +342,10 @@ export function createQueue(options: QueueOptions): WorkQueue {
       dispatchSoon();
     },
     add,
+    addLater(key) {
+      if (!stopping && pauseTimer === undefined) pause(0);
+      add(key);
+    },
     looks(key) {
       const entry = entries.get(key);
       if (entry !== undefined) entry.isAddedMeanwhile = false;
