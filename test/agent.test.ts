@@ -56,6 +56,24 @@ describe("services cross clusters through the hub", () => {
     expect(world.writes()).toEqual([]);
   });
 
+  test("a member that gets ready makes nobody publish or report what has nothing to do with it", async () => {
+    const { world, sites } = await open("east", "north", "west");
+    const [east, north, west] = sites;
+    await east.site.offer("web", ["10.1.0.1"]);
+    east.start();
+    north.start();
+    await world.pass(60);
+    const countRuns = () => {
+      const { export: exports, report } = east.agent.measures()!.queues;
+      return { exports: exports.outcomes.done, reports: report.outcomes.done };
+    };
+    const before = countRuns();
+    west.start();
+    await world.pass(60);
+    expect(west.agent.isSynced()).toBe(true);
+    expect(countRuns()).toEqual(before);
+  });
+
   test("R8: a restart of every agent writes nothing", async () => {
     const { world, sites } = await open("east", "west");
     await sites[0].site.offer("web", ["10.1.0.1"]);

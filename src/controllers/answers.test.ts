@@ -22,6 +22,7 @@ function openMembers() {
     isUnheard: () => false,
     isDrained: () => false,
     isAwaited: (cluster) => awaited.has(cluster),
+    hasStrangers: () => false,
     isComplete: () => state.isComplete,
   };
   return { liveness, awaited, state, asked: () => asked, answers: createAnswers(questions) };

@@ -106,6 +106,7 @@ function createAsking(questions: Questions): Asking {
     isUnheard: about("isUnheard", (cluster) => questions.isUnheard(cluster)),
     isDrained: about("isDrained", (cluster) => questions.isDrained(cluster)),
     isAwaited: about("isAwaited", (cluster) => questions.isAwaited(cluster)),
+    hasStrangers: () => ask("hasStrangers", () => questions.hasStrangers()),
     isComplete: () => ask("isComplete", () => questions.isComplete()),
   };
 }

@@ -17,9 +17,9 @@ import type { TokenBucket } from "../runtime/bucket.ts";
 import type { Freshness } from "../runtime/freshness.ts";
 import { keyOf } from "../runtime/informer.ts";
 import type { Outcome } from "../runtime/queue.ts";
+import type { Answers, Asking } from "./answers.ts";
 import { applyWrites } from "./apply.ts";
 import { recordEvents } from "./event.ts";
-import type { Questions } from "./questions.ts";
 import type { ClusterView } from "./view.ts";
 
 export interface ExporterOptions {
@@ -30,7 +30,8 @@ export interface ExporterOptions {
   readonly freshness: Freshness;
   readonly clock: Clock;
   readonly policy: Policy;
-  readonly questions: Pick<Questions, "isAwaited">;
+  /** What reports asked about members. */
+  readonly answers: Answers;
   readonly eventBucket: TokenBucket;
 }
 
@@ -72,28 +73,32 @@ export async function reportExport(
   service: ServiceKey,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const { cluster, hub, view } = options;
+  const { answers, cluster, hub, view } = options;
   const input = observeExport(options, service);
-  if (input.serviceExport !== undefined) {
-    const contributions = hub.contributions(service);
-    const shares = contributions.map((contribution) => contribution.share);
-    const serviceImport = view.serviceImport(service);
-    const judgements = judgeExport(input, {
-      published: hub.isPublished(cluster, service) || isReadyUnlessKnown(hub, input.serviceExport),
-      merged: mergeShares(shares),
-      isHeld:
-        serviceImport !== undefined &&
-        isHeld({ contributions, isAwaited: options.questions.isAwaited }, serviceImport),
-    });
-    await writeStatus(options, input.serviceExport, judgements, signal);
+  if (input.serviceExport === undefined) {
+    answers.forget(service);
+    return "done";
   }
-  return "done";
+  const asking = answers.ask();
+  const contributions = hub.contributions(service);
+  const shares = contributions.map((contribution) => contribution.share);
+  const serviceImport = view.serviceImport(service);
+  const judgements = judgeExport(input, {
+    published: hub.isPublished(cluster, service) || isReadyUnlessKnown(asking, input.serviceExport),
+    merged: mergeShares(shares),
+    isHeld:
+      serviceImport !== undefined &&
+      isHeld({ contributions, isAwaited: asking.isAwaited }, serviceImport),
+  });
+  await writeStatus(options, input.serviceExport, judgements, signal);
+  // While it was written, members may have said something else.
+  return answers.keep(service, asking) ? "done" : { afterMs: 0 };
 }
 
 /** While it is not known what the hub has, what was said of it before still stands. */
-function isReadyUnlessKnown(hub: Hub, { status }: ServiceExport): boolean {
+function isReadyUnlessKnown(asking: Asking, { status }: ServiceExport): boolean {
   const isReady = status?.conditions?.some((one) => one.type === "Ready" && one.status === "True");
-  return hub.hasStrangers() && isReady === true;
+  return asking.hasStrangers() && isReady === true;
 }
 
 async function writeStatus(

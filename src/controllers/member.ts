@@ -99,6 +99,7 @@ export function startMember(options: MemberOptions): Member {
   let isLocalSynced = false;
   let isHubSynced = false;
   let isComplete = false;
+  let hadStrangers = hub.hasStrangers();
   let tellAllPublished = (): void => undefined;
 
   const propagation = createPropagation({
@@ -123,7 +124,15 @@ export function startMember(options: MemberOptions): Member {
 
   const questions = createQuestions(hub, options.livenessOf);
   const answers = createAnswers(questions);
-  const exporter = { ...options, store, view, questions, freshness: exportFreshness, eventBucket };
+  const reportAnswers = createAnswers(questions);
+  const exporter = {
+    ...options,
+    store,
+    view,
+    answers: reportAnswers,
+    freshness: exportFreshness,
+    eventBucket,
+  };
   const importer = {
     ...options,
     store,
@@ -216,6 +225,14 @@ export function startMember(options: MemberOptions): Member {
     }
   }
 
+  /** To publish asks nothing of members but whether the hub knows us: then what was refused for that is told at once. */
+  function reviewExports(): void {
+    const hasStrangers = hub.hasStrangers();
+    if (hasStrangers !== hadStrangers) for (const service of view.exports()) exports.add(service);
+    hadStrangers = hasStrangers;
+    for (const service of reportAnswers.outdated()) reports.add(service);
+  }
+
   function reviewImports(): void {
     for (const service of answers.outdated()) imports.add(service);
   }
@@ -246,7 +263,7 @@ export function startMember(options: MemberOptions): Member {
     },
     onDoubt: (service) => exports.add(service),
     onMembers: () => {
-      for (const service of view.exports()) exports.add(service);
+      reviewExports();
       reviewImports();
     },
   });

@@ -11,6 +11,8 @@ export interface Questions {
   isDrained(cluster: ClusterId): boolean;
   /** It has not told everything yet: nothing of it may be taken away. */
   isAwaited(cluster: ClusterId): boolean;
+  /** Of whom nothing can be known yet: then nobody counts as gone. */
+  hasStrangers(): boolean;
   /** Nobody is awaited any more: all have told everything, or have been silent for too long. */
   isComplete(): boolean;
 }
@@ -25,6 +27,7 @@ export function createQuestions(hub: Hub, livenessOf: (cluster: ClusterId) => Li
       const member = hub.member(cluster);
       return member === undefined ? hub.hasStrangers() : !member.isComplete;
     },
+    hasStrangers: () => hub.hasStrangers(),
     isComplete: () =>
       (!hub.hasStrangers() || livenessOf(STRANGER) === "lost") &&
       hub
