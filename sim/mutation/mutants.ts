@@ -147,9 +147,9 @@ const FLOW_MUTANTS: readonly Mutant[] = [
     name: "publish without a look at what is there",
     sentence: "Shares are written at every look, whether they differ or not.",
     file: "src/hub/publication.ts",
-    from: "if (now !== undefined && isAsWanted(now, asked)) return;",
+    from: "if (now !== undefined && isAsWanted(now, spec)) return;",
     to: "",
-    seed: 9,
+    seed: 8,
   },
   {
     name: "keep endpoints that are no longer shared",
@@ -221,7 +221,7 @@ const FLOW_MUTANTS: readonly Mutant[] = [
     file: "src/hub/kubernetes.ts",
     from: "!hasStrangers() && (cluster !== ownCluster || isOwnTold);",
     to: "!hasStrangers();",
-    seed: 1,
+    seed: 212,
   },
   {
     name: "publish once",

@@ -88,7 +88,7 @@ export async function reportExport(
     merged: mergeShares(shares),
     isHeld:
       serviceImport !== undefined &&
-      isHeld({ contributions, isAwaited: asking.isAwaited }, serviceImport),
+      isHeld({ contributions, isAwaited: (source) => asking.isAwaited(source) }, serviceImport),
   });
   await writeStatus(options, input.serviceExport, judgements, signal);
   // While it was written, members may have said something else.
