@@ -8,16 +8,24 @@ import type { Fleet } from "./fleet.ts";
 
 /** Of each agent, on average. */
 export async function measureAgents(fleet: Fleet, sites: readonly Site[]): Promise<number> {
-  const { tally, world } = fleet;
-  for (const site of sites) {
-    await fleet.kill(site);
-    tally.copying.add(site.index);
-  }
+  for (const site of sites) fleet.tally.copying.add(site.index);
+  // Once for nothing: when a member comes back all others let go of what they read last, and it must not count as given back.
+  await kill(fleet, sites);
+  await start(fleet, sites);
+  await kill(fleet, sites);
   const before = await measureHeld(fleet);
-  for (const site of sites) world.start(site);
-  if (!(await fleet.settle())) throw new Error("an agent that was started again does not settle");
+  await start(fleet, sites);
   const after = await measureHeld(fleet);
   return (after - before) / sites.length;
+}
+
+async function kill(fleet: Fleet, sites: readonly Site[]): Promise<void> {
+  for (const site of sites) await fleet.kill(site);
+}
+
+async function start(fleet: Fleet, sites: readonly Site[]): Promise<void> {
+  for (const site of sites) fleet.world.start(site);
+  if (!(await fleet.settle())) throw new Error("an agent that was started again does not settle");
 }
 
 /** Specs of all shares as JSON: what there is to know. */
