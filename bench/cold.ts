@@ -19,7 +19,13 @@ import {
 } from "./side.ts";
 import { openSight } from "./sight.ts";
 import { createExports, createServices, removeAll, resetServices, type Size } from "./source.ts";
-import { type BenchOptions, type BenchResult, compareRounds, type Row } from "./table.ts";
+import {
+  type BenchOptions,
+  type BenchResult,
+  compareRounds,
+  type Row,
+  UnfinishedBench,
+} from "./table.ts";
 
 const SIZES: readonly Size[] = [...withTen(100, 1_000), { services: 1_000, endpoints: 100 }];
 const QUICK_SIZES = withTen(100);
@@ -55,18 +61,19 @@ interface Measured {
   readonly rounds: readonly Round<Figures>[];
 }
 
-export async function runColdBench({ quick, rounds }: BenchOptions): Promise<BenchResult> {
-  const measured = await measureSizes(quick ? QUICK_SIZES : SIZES, rounds);
-  return { title: titleOf("cold"), rows: measured.flatMap(rowsOf) };
+export function runColdBench({ quick, rounds }: BenchOptions): Promise<BenchResult> {
+  return measureSizes(quick ? QUICK_SIZES : SIZES, rounds, (measured) => ({
+    title: titleOf("cold"),
+    rows: measured.flatMap(rowsOf),
+  }));
 }
 
-export async function runGrowthBench({ quick, rounds }: BenchOptions): Promise<BenchResult> {
-  const measured = await measureSizes(quick ? QUICK_GROWTH : GROWTH, rounds);
-  return {
+export function runGrowthBench({ quick, rounds }: BenchOptions): Promise<BenchResult> {
+  return measureSizes(quick ? QUICK_GROWTH : GROWTH, rounds, (measured) => ({
     title: titleOf("growth"),
     rows: [...measured.flatMap(rowsOf), ...growthRows(measured)],
     notes: fitsOf(measured),
-  };
+  }));
 }
 
 function withTen(...counts: readonly number[]): readonly Size[] {
@@ -77,10 +84,20 @@ function titleOf(bench: string): string {
   return `${bench}: exported Services × endpoints imported in two clusters through a hub ÷ an agent without logic`;
 }
 
-async function measureSizes(sizes: readonly Size[], rounds: number): Promise<readonly Measured[]> {
+/** The largest take longest, and come last: should one of them fail, the others were not measured for nothing. */
+async function measureSizes(
+  sizes: readonly Size[],
+  rounds: number,
+  toResult: (measured: readonly Measured[]) => BenchResult,
+): Promise<BenchResult> {
   const measured: Measured[] = [];
-  for (const size of sizes) measured.push({ size, rounds: await measureSize(size, rounds) });
-  return measured;
+  try {
+    for (const size of sizes) measured.push({ size, rounds: await measureSize(size, rounds) });
+  } catch (error) {
+    if (measured.length === 0) throw error;
+    throw new UnfinishedBench(toResult(measured), error);
+  }
+  return toResult(measured);
 }
 
 function measureSize(size: Size, rounds: number): Promise<readonly Round<Figures>[]> {

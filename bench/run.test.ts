@@ -7,6 +7,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { aRecord, aResult, aRow, MACHINE } from "./fixture.ts";
 import { encodeRecord, parseRecord } from "./record.ts";
 import { type Benches, runCall } from "./run.ts";
+import { UnfinishedBench } from "./table.ts";
 
 const GOOD = aResult([aRow({ goal: 2 })], { title: "good ÷ floor", notes: ["n^0.01"] });
 const MISSED = aResult([aRow({ goal: 1 })], { title: "slow ÷ floor" });
@@ -74,6 +75,21 @@ test("results and plot are in their files after each bench, before the next begi
   const failures = [{ bench: "broken", sentence: "the server died: out of memory" }];
   expect(seen[0]).toEqual(aRecord({ results: [GOOD, MISSED], failures }));
   expect(seen[1]).toContain("slow ÷ floor");
+});
+
+test("of a bench that could not measure everything, what it did measure is kept and shown, and it has failed", async () => {
+  const json = aFolder()("a.json");
+  const { code, output, errors } = await run(["--json", json], {
+    half: () => Promise.reject(new UnfinishedBench(GOOD, new Error("the server died"))),
+  });
+  expect({ code, errors }).toEqual({
+    code: 1,
+    errors: "half failed: not everything was measured: the server died\n\nfailed: half\n",
+  });
+  expect(output).toContain("good ÷ floor");
+  const sentence = "not everything was measured: the server died";
+  const failures = [{ bench: "half", sentence }];
+  expect(parseRecord(readFileSync(json, "utf8"))).toEqual(aRecord({ results: [GOOD], failures }));
 });
 
 test("files are shown again without measuring, tables and plot alike", async () => {

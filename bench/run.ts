@@ -14,7 +14,7 @@ import {
   renderResults,
   sentenceOf,
 } from "./record.ts";
-import { type BenchOptions, type BenchResult, renderResult } from "./table.ts";
+import { type BenchOptions, type BenchResult, renderResult, UnfinishedBench } from "./table.ts";
 
 export type Benches = Readonly<Record<string, (options: BenchOptions) => Promise<BenchResult>>>;
 
@@ -74,13 +74,17 @@ async function measure(
   // Before the first bench: an hour later would be a bad time to learn that a file cannot be written.
   save();
   print(`${renderMachine(machine)}\n`);
+  const keep = (result: BenchResult): void => {
+    record = { ...record, results: [...record.results, result] };
+    print(`${renderResult(result)}\n`);
+  };
   for (const name of names) {
     try {
       const result = await benches[name]?.(options);
       if (result === undefined) throw new Error("there is no such bench");
-      record = { ...record, results: [...record.results, result] };
-      print(`${renderResult(result)}\n`);
+      keep(result);
     } catch (error) {
+      if (error instanceof UnfinishedBench) keep(error.result);
       const failure = { bench: name, sentence: sentenceOf(error) };
       record = { ...record, failures: [...record.failures, failure] };
       printError(`${renderFailure(failure)}\n\n`);

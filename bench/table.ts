@@ -29,6 +29,17 @@ export interface BenchResult {
   readonly notes?: readonly string[];
 }
 
+/** Not all could be measured: what was counts all the same. */
+export class UnfinishedBench extends Error {
+  override readonly name = "UnfinishedBench";
+  readonly result: BenchResult;
+
+  constructor(result: BenchResult, cause: unknown) {
+    super("not everything was measured", { cause });
+    this.result = result;
+  }
+}
+
 /** Ours and the floor of the same rounds, and what must hold of their ratio. */
 export function compareRounds<R>(
   rounds: readonly R[],

@@ -1,5 +1,5 @@
 // Client: one request on a dispatcher → status and headers when they come, then the body, piece by piece, to whoever takes it. Undici's
-// handler itself and no stream around it: at fifty changes a second those streams cost more than our plans.
+// handler itself, without a stream around each answer: pieces are taken as they come, so nobody ever has to be held back.
 //
 // Whether we may write is asked at the moment undici puts the request on a socket. Until then it can wait in this process for
 // credentials, for a connection or through a suspension of the whole process, and what was true when it was made no longer is. What
