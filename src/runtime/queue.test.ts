@@ -71,28 +71,6 @@ test("a key added for later starts when the rest of the turn is over, and is no 
   expect(clock.pendingTimers).toBe(0);
 });
 
-test("a key added for later before the start waits for the start", async () => {
-  const clock = new VirtualClock();
-  const seen: string[] = [];
-  const queue = createQueue({
-    clock,
-    random: () => 0,
-    handler: async (key) => {
-      seen.push(key);
-      return "done";
-    },
-    keys: () => [],
-    onFailure: () => undefined,
-    onOverflow: () => undefined,
-  });
-  queue.addLater("a");
-  await clock.advance(50);
-  expect(seen).toEqual([]);
-  queue.start();
-  await clock.advance(0);
-  expect(seen).toEqual(["a"]);
-});
-
 test("a sweep of keys that wait for nothing leaves timers their turn", async () => {
   const virtual = new VirtualClock();
   let workedMs = 0;
@@ -129,28 +107,31 @@ test("a sweep that takes no time is done in one turn", async () => {
   expect(clock.pendingTimers).toBe(0);
 });
 
-test("before start, keys are kept and not worked on", async () => {
-  const clock = new VirtualClock();
-  const seen: string[] = [];
-  const queue = createQueue({
-    clock,
-    random: () => 0,
-    handler: async (key) => {
-      seen.push(key);
-      return "done";
-    },
-    keys: () => [],
-    onFailure: () => undefined,
-    onOverflow: () => undefined,
-  });
-  queue.add("a");
-  queue.add("b");
-  await clock.advance(50);
-  expect(seen).toEqual([]);
-  queue.start();
-  await clock.advance(0);
-  expect(seen).toEqual(["a", "b"]);
-});
+test.each(["add", "addLater"] as const)(
+  "before start, keys of %s are kept and not worked on",
+  async (verb) => {
+    const clock = new VirtualClock();
+    const seen: string[] = [];
+    const queue = createQueue({
+      clock,
+      random: () => 0,
+      handler: async (key) => {
+        seen.push(key);
+        return "done";
+      },
+      keys: () => [],
+      onFailure: () => undefined,
+      onOverflow: () => undefined,
+    });
+    queue[verb]("a");
+    queue[verb]("b");
+    await clock.advance(50);
+    expect(seen).toEqual([]);
+    queue.start();
+    await clock.advance(0);
+    expect(seen).toEqual(["a", "b"]);
+  },
+);
 
 test("a key added while it is worked on runs once more afterwards, however often it was added", async () => {
   const made = aQueue(taking(() => made.clock, 10));
